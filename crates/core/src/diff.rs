@@ -1,0 +1,154 @@
+//! What changed between two frames, in the fewest rows: a scroll is one number, not forty rows.
+//!
+//! The law: shift the old rows up by `scrolled` (down if negative), blanks coming in; then set each
+//! row in `changes` to its text and style. That gives the new frame, always.
+
+use std::sync::Arc;
+
+use crate::frame::Frame;
+use crate::row::{Row, Span};
+use crate::style::Style;
+
+/// What a row of a diff costs besides its text, in characters: its number and what goes with it.
+const ROW_COST: usize = 4;
+
+/// How a row changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It has another text.
+    Changed,
+    /// It was blank.
+    Added,
+    /// It is blank now.
+    Removed,
+    /// It has the same text in another style.
+    Style,
+}
+
+/// A row that changed.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// How.
+    pub kind: ChangeKind,
+    /// The row, from 0.
+    pub row: usize,
+    /// The row as it is now.
+    pub now: Arc<Row>,
+    /// The columns whose style is another now, for [`ChangeKind::Style`], with that style.
+    pub spans: Vec<Span<Style>>,
+}
+
+/// What changed between two frames of the same size.
+#[derive(Clone, Debug, Default)]
+pub struct Diff {
+    /// By how many rows the old screen moved up; all of them if nothing of it is left.
+    pub scrolled: isize,
+    /// The rows that changed besides.
+    pub changes: Vec<Change>,
+}
+
+impl Diff {
+    /// What changed from `old` to `new`; `None` if their sizes differ.
+    pub fn new(old: &Frame, new: &Frame) -> Option<Diff> {
+        if old.cols() != new.cols() || old.rows().len() != new.rows().len() {
+            return None;
+        }
+        let (old, new) = (old.rows(), new.rows());
+        let scrolled = best_shift(old, new);
+        let changes = (0..new.len())
+            .filter_map(|row| change(shifted(old, scrolled, row), &new[row], row))
+            .collect();
+        Some(Diff { scrolled, changes })
+    }
+
+    /// Tells whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.scrolled == 0 && self.changes.is_empty()
+    }
+
+    /// The rows of the new frame, made of the old one's.
+    pub fn apply(&self, old: &[Arc<Row>]) -> Vec<Arc<Row>> {
+        let blank = Arc::new(Row::default());
+        let moved = (0..old.len()).map(|row| shifted(old, self.scrolled, row).unwrap_or(&blank));
+        let mut rows: Vec<Arc<Row>> = moved.cloned().collect();
+        for change in &self.changes {
+            rows[change.row] = Arc::clone(&change.now);
+        }
+        rows
+    }
+}
+
+/// The old row that is at `row` after the shift; `None` where a blank comes in.
+fn shifted(old: &[Arc<Row>], scrolled: isize, row: usize) -> Option<&Arc<Row>> {
+    old.get(row.checked_add_signed(scrolled)?)
+}
+
+fn change(old: Option<&Arc<Row>>, new: &Arc<Row>, row: usize) -> Option<Change> {
+    let same = match old {
+        Some(old) => Arc::ptr_eq(old, new) || old.looks_like(new),
+        None => new.is_blank(),
+    };
+    if same {
+        return None;
+    }
+    let old_text = old.map_or("", |old| old.text());
+    let (kind, spans) = if old_text == new.text() {
+        (ChangeKind::Style, restyled(old.map(|old| &**old), new))
+    } else if old_text.is_empty() {
+        (ChangeKind::Added, Vec::new())
+    } else if new.is_blank() {
+        (ChangeKind::Removed, Vec::new())
+    } else {
+        (ChangeKind::Changed, Vec::new())
+    };
+    Some(Change { kind, row, now: Arc::clone(new), spans })
+}
+
+/// The columns whose style differs, with the new style.
+fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
+    let end = |row: &Row| row.styles().last().map_or(0, |span| span.to);
+    let cols = old.map_or(0, end).max(end(new));
+    let mut spans = Vec::new();
+    for col in 0..cols {
+        let style = new.style_at(usize::from(col));
+        if old.map_or(Style::default(), |old| old.style_at(usize::from(col))) != style {
+            crate::row::extend_spans(&mut spans, col, col + 1, style);
+        }
+    }
+    spans
+}
+
+/// The shift after which the fewest characters have to be said. Saying the whole new screen is one
+/// of the candidates (everything scrolled away), so a diff is never larger than that.
+fn best_shift(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
+    let rows = new.len() as isize;
+    let cost = |scrolled: isize, limit: usize| {
+        let mut sum = 0;
+        for (row, new) in new.iter().enumerate() {
+            let same = match shifted(old, scrolled, row) {
+                Some(old) => Arc::ptr_eq(old, new) || old.hash() == new.hash(),
+                None => new.is_blank(),
+            };
+            if !same {
+                sum += new.text().len() + ROW_COST;
+            }
+            if sum >= limit {
+                break;
+            }
+        }
+        sum
+    };
+    let (mut best, mut least) = (0, cost(0, usize::MAX));
+    // The shorter way first, so that the least move wins among equals.
+    let candidates = (1..rows).flat_map(|n| [n, -n]).chain([rows]);
+    for scrolled in candidates {
+        if least == 0 {
+            break;
+        }
+        let cost = cost(scrolled, least);
+        if cost < least {
+            (best, least) = (scrolled, cost);
+        }
+    }
+    best
+}

@@ -1,0 +1,206 @@
+//! The screen at one moment that a person could have seen. A frame is never edited.
+
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use crate::annotate;
+use crate::intern::FastHasher;
+use crate::lines::LineNumbers;
+use crate::row::Row;
+use crate::screen::{CursorShape, Screen};
+use crate::style::{Attrs, Color, Style};
+use crate::{Line, Seq, Tick};
+
+/// Where the cursor is and what it looks like. Rows and columns count from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    /// The row.
+    pub row: usize,
+    /// The column.
+    pub col: usize,
+    /// Tells whether it is shown.
+    pub visible: bool,
+    /// Its shape.
+    pub shape: CursorShape,
+    /// Tells whether it blinks.
+    pub blinking: bool,
+}
+
+/// Some cells of a row that are highlighted, such as the chosen entry of a menu.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The row, from 0.
+    pub row: usize,
+    /// The first column, from 0.
+    pub from: usize,
+    /// The column after the last.
+    pub to: usize,
+    /// The text, without blanks around it.
+    pub text: String,
+}
+
+/// The screen at one moment.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub(crate) seq: Seq,
+    cols: usize,
+    rows: Box<[Arc<Row>]>,
+    lines: LineNumbers,
+    cursor: Cursor,
+    alternate: bool,
+    reverse: bool,
+    tick: Tick,
+    hash: u64,
+}
+
+impl Frame {
+    /// Takes the screen as it is. Rows that did not change since another frame are shared with it.
+    pub(crate) fn new(seq: Seq, screen: &Screen) -> Frame {
+        let rows: Box<[Arc<Row>]> = (0..screen.rows()).map(|row| screen.row(row)).collect();
+        let mut hasher = FastHasher::default();
+        hasher.write_usize(screen.cols());
+        hasher.write_u8(u8::from(screen.is_reverse()));
+        rows.iter().for_each(|row| hasher.write_u64(row.hash()));
+        Frame {
+            seq,
+            cols: screen.cols(),
+            rows,
+            lines: screen.line_numbers().clone(),
+            cursor: screen.cursor(),
+            alternate: screen.is_alternate(),
+            reverse: screen.is_reverse(),
+            tick: screen.tick(),
+            hash: hasher.finish(),
+        }
+    }
+
+    /// The frame's number.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// The number of columns.
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// The rows, from the top.
+    pub fn rows(&self) -> &[Arc<Row>] {
+        &self.rows
+    }
+
+    /// The absolute number of a row.
+    pub fn line(&self, row: usize) -> Line {
+        self.lines.number(row)
+    }
+
+    /// The cursor.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    /// Tells whether it shows the alternate screen.
+    pub fn is_alternate(&self) -> bool {
+        self.alternate
+    }
+
+    /// Tells whether the whole screen is inverted.
+    pub fn is_reverse(&self) -> bool {
+        self.reverse
+    }
+
+    /// The tick that was current when it was taken: cells drawn later have a later one.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// A hash of what is visible, styles included.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// Tells whether a person could not tell the two apart, but for the cursor.
+    pub fn looks_like(&self, other: &Frame) -> bool {
+        self.hash == other.hash
+            && self.cols == other.cols
+            && self.reverse == other.reverse
+            && self.rows.len() == other.rows.len()
+            && self.rows.iter().zip(&other.rows).all(|(a, b)| Arc::ptr_eq(a, b) || a.looks_like(b))
+    }
+
+    /// The text: rows joined by line feeds, without blanks at the end of a row and without blank
+    /// rows at the end.
+    pub fn text(&self) -> String {
+        join_rows(self.rows.iter().map(|row| row.text()))
+    }
+
+    /// The text with its styles marked, rows joined as in [`text`](Self::text): a run is written
+    /// `[r+]error[/]`, the colour's letter (`k r g y b m c w`, capitals for the bright ones, the
+    /// nearest of the sixteen for others), `:` and the background's, and `+ _ ~ ^ / -` for bold,
+    /// underline, dim, inverse, italic and strike. A `[` of the text is doubled.
+    pub fn annotated(&self) -> String {
+        let rows: Vec<String> = self.rows.iter().map(|row| annotate::row(row)).collect();
+        join_rows(rows.iter().map(String::as_str))
+    }
+
+    /// The highlighted spans: text that is inverted or has a background of its own, and stands out
+    /// from the rows above and below.
+    pub fn selection(&self) -> Vec<Selection> {
+        let mut found = Vec::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            for (from, to) in backgrounds(row) {
+                let text = row.slice(from, to).trim();
+                let shade = shade(row.style_at(from));
+                let differs = |other: Option<&Arc<Row>>| {
+                    other.is_none_or(|other| {
+                        (from..to).all(|c| super::frame::shade(other.style_at(c)) != shade)
+                    })
+                };
+                let above = index.checked_sub(1).and_then(|above| self.rows.get(above));
+                if !text.is_empty() && differs(above) && differs(self.rows.get(index + 1)) {
+                    found.push(Selection { row: index, from, to, text: text.to_owned() });
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What the eye takes for the background: the colour behind the text.
+fn shade(style: Style) -> (bool, Color) {
+    let inverse = style.attrs.has(Attrs::INVERSE);
+    (inverse, if inverse { style.fg } else { style.bg })
+}
+
+/// The runs of columns that have one background that is not the default.
+fn backgrounds(row: &Row) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut last = None;
+    for span in row.styles() {
+        let (from, to) = (usize::from(span.from), usize::from(span.to));
+        let shade = shade(span.value);
+        let highlighted = shade != (false, Color::Default);
+        match runs.last_mut() {
+            Some(run) if highlighted && last == Some(shade) && run.1 == from => run.1 = to,
+            _ if highlighted => runs.push((from, to)),
+            _ => {}
+        }
+        last = highlighted.then_some(shade);
+    }
+    runs
+}
+
+/// Joins rows by line feeds, leaving out the blank ones at the end.
+pub(crate) fn join_rows<'r>(rows: impl Iterator<Item = &'r str>) -> String {
+    let mut text = String::new();
+    let mut blank = 0;
+    for (i, row) in rows.enumerate() {
+        blank += usize::from(i > 0);
+        if !row.is_empty() {
+            text.extend(std::iter::repeat_n('\n', blank));
+            text.push_str(row);
+            blank = 0;
+        }
+    }
+    text
+}

@@ -1,0 +1,71 @@
+//! The newest frames of a terminal, in a bounded ring.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::Seq;
+use crate::diff::Diff;
+use crate::frame::Frame;
+use crate::screen::Screen;
+
+/// Frames kept. At the most that a flood gives, one in 16 ms, they reach back 3 seconds; frames
+/// share their rows, so they cost what changed.
+pub const FRAMES_MAX: usize = 200;
+
+/// The newest frames, oldest first. There is always one: the blank screen has number 0.
+#[derive(Clone, Debug)]
+pub struct History {
+    frames: VecDeque<Arc<Frame>>,
+}
+
+impl History {
+    pub(crate) fn new(screen: &Screen) -> History {
+        History { frames: VecDeque::from([Arc::new(Frame::new(Seq(0), screen))]) }
+    }
+
+    /// Takes a frame of the screen. Its number grows only if something visible changed; else it
+    /// takes the place of the newest, whose cells may have been drawn again and whose cursor may
+    /// have moved. Returns the frame, and whether it is a new one.
+    pub(crate) fn take(&mut self, screen: &Screen) -> (Arc<Frame>, bool) {
+        let newest = self.newest();
+        let mut frame = Frame::new(newest.seq(), screen);
+        let changed = !frame.looks_like(newest);
+        if changed {
+            frame.seq = Seq(newest.seq().0 + 1);
+            if self.frames.len() == FRAMES_MAX {
+                self.frames.pop_front();
+            }
+        } else {
+            self.frames.pop_back();
+        }
+        let frame = Arc::new(frame);
+        self.frames.push_back(Arc::clone(&frame));
+        (frame, changed)
+    }
+
+    /// The newest frame.
+    pub fn newest(&self) -> &Arc<Frame> {
+        self.frames.back().expect("there is always a frame")
+    }
+
+    /// The oldest frame that is kept.
+    pub fn oldest(&self) -> &Arc<Frame> {
+        self.frames.front().expect("there is always a frame")
+    }
+
+    /// A frame, if it is still kept.
+    pub fn get(&self, seq: Seq) -> Option<&Arc<Frame>> {
+        let at = seq.0.checked_sub(self.oldest().seq().0)?;
+        self.frames.get(usize::try_from(at).ok()?)
+    }
+
+    /// The frames that are kept, oldest first.
+    pub fn frames(&self) -> impl DoubleEndedIterator<Item = &Arc<Frame>> + ExactSizeIterator {
+        self.frames.iter()
+    }
+
+    /// What changed since a frame; `None` if it is not kept or had another size.
+    pub fn diff_since(&self, seq: Seq) -> Option<Diff> {
+        Diff::new(self.get(seq)?, self.newest())
+    }
+}

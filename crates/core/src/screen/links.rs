@@ -1,0 +1,69 @@
+//! The hyperlinks of OSC 8. Only the newest are kept: a cell whose link was forgotten has none.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+
+use crate::intern::FastHasher;
+use crate::style::LinkId;
+
+/// Links kept. A screen full of links has fewer; a program that opens new ones for ever loses the
+/// oldest.
+pub const LINKS_MAX: usize = 4096;
+
+/// The longest address kept, as other terminals have it. A longer one is no link.
+const URI_MAX: usize = 2083;
+
+/// The longest id kept.
+const ID_MAX: usize = 250;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Link {
+    id: Box<str>,
+    uri: Box<str>,
+}
+
+/// The newest links, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Links {
+    first: u32,
+    links: VecDeque<Link>,
+    numbers: HashMap<Link, u32, BuildHasherDefault<FastHasher>>,
+}
+
+impl Links {
+    /// The number of a link; the same one again for the same id and address, so that drawing a
+    /// link anew does not change how it looks.
+    pub(crate) fn open(&mut self, id: &str, uri: &str) -> Option<LinkId> {
+        if uri.is_empty() || uri.len() > URI_MAX || id.len() > ID_MAX {
+            return None;
+        }
+        let link = Link { id: id.into(), uri: uri.into() };
+        if let Some(&number) = self.numbers.get(&link) {
+            return Some(LinkId(number));
+        }
+        if self.links.len() == LINKS_MAX
+            && let Some(oldest) = self.links.pop_front()
+        {
+            self.numbers.remove(&oldest);
+            self.first += 1;
+        }
+        let number = self.first + self.links.len() as u32;
+        self.numbers.insert(link.clone(), number);
+        self.links.push_back(link);
+        Some(LinkId(number))
+    }
+
+    fn get(&self, id: LinkId) -> Option<&Link> {
+        self.links.get(id.0.checked_sub(self.first)? as usize)
+    }
+
+    /// The address of a link.
+    pub(crate) fn uri(&self, id: LinkId) -> Option<&str> {
+        self.get(id).map(|link| &*link.uri)
+    }
+
+    /// The id that the program gave a link; empty if it gave none.
+    pub(crate) fn id(&self, id: LinkId) -> &str {
+        self.get(id).map_or("", |link| &link.id)
+    }
+}

@@ -1,0 +1,224 @@
+//! The modes that a program can set, reset, ask for, save and restore, each by its number.
+
+/// A mode that is either set or reset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// IRM: text is inserted and not written over.
+    Insert,
+    /// LNM: a line feed also returns the carriage.
+    LineFeedNewLine,
+    /// KAM: the keyboard is locked. Kept, and without effect.
+    KeyboardLocked,
+    /// SRM: what is typed is not echoed by the terminal. Kept, and without effect.
+    SendReceive,
+    /// DECCKM: cursor keys send application sequences.
+    CursorKeys,
+    /// DECCOLM: 132 columns. Our size is the caller's, so only its side effects happen.
+    Columns,
+    /// DECSCNM: the whole screen is inverted.
+    ReverseScreen,
+    /// DECOM: addresses count from the margins.
+    Origin,
+    /// DECAWM: text wraps at the end of the row.
+    AutoWrap,
+    /// DECARM: keys repeat. Kept, and without effect.
+    AutoRepeat,
+    /// The cursor blinks.
+    CursorBlink,
+    /// DECTCEM: the cursor is visible.
+    CursorVisible,
+    /// The program may switch columns by DECCOLM. Kept, and without effect: it changes no columns.
+    AllowColumns,
+    /// Backspace wraps to the row before.
+    ReverseWrap,
+    /// Backspace wraps also where no line was wrapped.
+    ReverseWrapExtended,
+    /// DECNKM: the keypad sends application sequences.
+    ApplicationKeypad,
+    /// DECBKM: the backspace key sends BS.
+    BackspaceSendsBs,
+    /// DECLRMM: there are left and right margins.
+    LeftRightMargins,
+    /// DECNCSM: DECCOLM does not clear the screen.
+    ColumnsKeepScreen,
+    /// Focus is reported.
+    Focus,
+    /// The wheel sends cursor keys on the alternate screen.
+    AlternateScroll,
+    /// The meta key sends ESC first.
+    MetaSendsEscape,
+    /// Pastes are bracketed.
+    BracketedPaste,
+    /// The screen is being updated, and is not to be shown before it is complete.
+    SynchronizedUpdate,
+    /// Cells hold grapheme clusters.
+    GraphemeClusters,
+    /// The program wants to hear of the colour scheme.
+    ThemeUpdates,
+    /// The program wants its size reported in band.
+    InBandResize,
+}
+
+impl Mode {
+    const DEC: [(u16, Mode); 23] = [
+        (1, Mode::CursorKeys),
+        (3, Mode::Columns),
+        (5, Mode::ReverseScreen),
+        (6, Mode::Origin),
+        (7, Mode::AutoWrap),
+        (8, Mode::AutoRepeat),
+        (12, Mode::CursorBlink),
+        (25, Mode::CursorVisible),
+        (40, Mode::AllowColumns),
+        (45, Mode::ReverseWrap),
+        (66, Mode::ApplicationKeypad),
+        (67, Mode::BackspaceSendsBs),
+        (69, Mode::LeftRightMargins),
+        (95, Mode::ColumnsKeepScreen),
+        (1004, Mode::Focus),
+        (1007, Mode::AlternateScroll),
+        (1036, Mode::MetaSendsEscape),
+        (1045, Mode::ReverseWrapExtended),
+        (2004, Mode::BracketedPaste),
+        (2026, Mode::SynchronizedUpdate),
+        (2027, Mode::GraphemeClusters),
+        (2031, Mode::ThemeUpdates),
+        (2048, Mode::InBandResize),
+    ];
+    const ANSI: [(u16, Mode); 4] = [
+        (2, Mode::KeyboardLocked),
+        (4, Mode::Insert),
+        (12, Mode::SendReceive),
+        (20, Mode::LineFeedNewLine),
+    ];
+
+    /// The private mode of that number.
+    pub(crate) fn dec(number: u16) -> Option<Mode> {
+        Self::DEC.iter().find(|(n, _)| *n == number).map(|&(_, mode)| mode)
+    }
+
+    /// The ANSI mode of that number.
+    pub(crate) fn ansi(number: u16) -> Option<Mode> {
+        Self::ANSI.iter().find(|(n, _)| *n == number).map(|&(_, mode)| mode)
+    }
+
+    /// All private modes with their numbers.
+    pub(crate) fn all_dec() -> impl Iterator<Item = (u16, Mode)> {
+        Self::DEC.into_iter()
+    }
+
+    /// All ANSI modes with their numbers.
+    pub(crate) fn all_ansi() -> impl Iterator<Item = (u16, Mode)> {
+        Self::ANSI.into_iter()
+    }
+}
+
+/// A set of modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Modes(u32);
+
+impl Default for Modes {
+    fn default() -> Modes {
+        let mut modes = Modes(0);
+        for mode in [
+            Mode::AutoWrap,
+            Mode::AutoRepeat,
+            Mode::CursorVisible,
+            Mode::SendReceive,
+            Mode::AlternateScroll,
+            Mode::MetaSendsEscape,
+        ] {
+            modes.set(mode, true);
+        }
+        modes
+    }
+}
+
+impl Modes {
+    pub(crate) fn has(self, mode: Mode) -> bool {
+        self.0 >> mode as u8 & 1 == 1
+    }
+
+    pub(crate) fn set(&mut self, mode: Mode, on: bool) {
+        self.0 = self.0 & !(1 << mode as u8) | u32::from(on) << mode as u8;
+    }
+}
+
+/// Which mouse events the program wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MouseTracking {
+    /// None.
+    #[default]
+    Off,
+    /// Presses alone (mode 9).
+    Press,
+    /// Presses and releases (mode 1000).
+    Buttons,
+    /// Also motion while a button is held (mode 1002).
+    Drag,
+    /// All motion (mode 1003).
+    Motion,
+}
+
+impl MouseTracking {
+    const NUMBERS: [(u16, MouseTracking); 4] = [
+        (9, MouseTracking::Press),
+        (1000, MouseTracking::Buttons),
+        (1002, MouseTracking::Drag),
+        (1003, MouseTracking::Motion),
+    ];
+
+    pub(crate) fn from_number(number: u16) -> Option<MouseTracking> {
+        Self::NUMBERS.iter().find(|(n, _)| *n == number).map(|&(_, tracking)| tracking)
+    }
+
+    pub(crate) fn number(self) -> Option<u16> {
+        Self::NUMBERS.iter().find(|(_, t)| *t == self).map(|&(n, _)| n)
+    }
+}
+
+/// How mouse events are encoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MouseEncoding {
+    /// Three bytes, up to column 223.
+    #[default]
+    Bytes,
+    /// The same as UTF-8 characters (mode 1005).
+    Utf8,
+    /// Decimal, with press and release told apart (mode 1006).
+    Sgr,
+    /// Decimal, as urxvt does it (mode 1015).
+    Urxvt,
+    /// As `Sgr`, in pixels (mode 1016).
+    SgrPixels,
+}
+
+impl MouseEncoding {
+    const NUMBERS: [(u16, MouseEncoding); 4] = [
+        (1005, MouseEncoding::Utf8),
+        (1006, MouseEncoding::Sgr),
+        (1015, MouseEncoding::Urxvt),
+        (1016, MouseEncoding::SgrPixels),
+    ];
+
+    pub(crate) fn from_number(number: u16) -> Option<MouseEncoding> {
+        Self::NUMBERS.iter().find(|(n, _)| *n == number).map(|&(_, encoding)| encoding)
+    }
+
+    pub(crate) fn number(self) -> Option<u16> {
+        Self::NUMBERS.iter().find(|(_, e)| *e == self).map(|&(n, _)| n)
+    }
+}
+
+/// The shape of the cursor, as DECSCUSR names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CursorShape {
+    /// A block over the cell.
+    #[default]
+    Block,
+    /// A line under the cell.
+    Underline,
+    /// A line left of the cell.
+    Bar,
+}

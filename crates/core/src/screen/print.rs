@@ -1,0 +1,299 @@
+//! Characters into cells: wrapping, widths, combining characters and clusters.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::cell::{Cell, Glyph};
+use super::grid::Area;
+use super::modes::Mode;
+use super::perform::Performer;
+use super::width::{char_width, cluster_width};
+use super::{Position, Screen};
+
+/// The bytes of text that a cell holds at most; more combining characters are dropped. Real
+/// clusters, families with skin tones among them, have at most 41.
+const CLUSTER_MAX: usize = 64;
+
+impl Performer<'_, '_> {
+    /// Prints a run of ASCII, a row at a time.
+    pub(super) fn print_ascii(&mut self, text: &[u8]) {
+        let s = &*self.screen;
+        if !s.charsets.is_plain() || s.modes.has(Mode::Insert) {
+            text.iter().for_each(|&byte| self.print(char::from(byte)));
+            return;
+        }
+        let cell = self.screen.drawn_cell();
+        let mut rest = text;
+        while !rest.is_empty() {
+            self.wrap_if_pending();
+            let Position { row, col, .. } = self.screen.position;
+            let (now, later) = rest.split_at(rest.len().min(self.screen.right_end() - col));
+            self.before_loss(&Area { rows: row..row + 1, cols: col..col + now.len() });
+            let s = &mut *self.screen;
+            let (cell, protected) = (Cell { tick: s.tick, ..cell }, s.pen.protected);
+            s.grid_mut().row_mut(row).write_ascii(col, now, cell, protected);
+            s.advance_cursor(now.len());
+            rest = later;
+        }
+        self.screen.printed = text.last().map(|&byte| char::from(byte));
+    }
+
+    /// Prints the beginning of a text, as much of it as fits into the row, and returns its bytes.
+    fn print_some(&mut self, text: &str) -> usize {
+        if text.chars().next().is_none_or(|c| char_width(c) == 0) {
+            // It combines with what is before it, before anything wraps.
+            return 0;
+        }
+        self.wrap_if_pending();
+        let s = &mut *self.screen;
+        let Position { row, col, .. } = s.position;
+        let room = s.right_end() - col;
+        let mut cells = std::mem::take(&mut s.cells);
+        let (mut bytes, mut last) = (0, None);
+        cells.clear();
+        let cell = s.drawn_cell();
+        let protected = s.pen.protected;
+        for c in text.chars() {
+            let width = char_width(c);
+            if width == 0 || cells.len() + width > room {
+                break;
+            }
+            let glyph = Glyph::char(c).protected(protected);
+            if width == 2 {
+                cells.push(Cell { glyph: glyph.wide(), ..cell });
+                cells.push(Cell { glyph: Glyph::spacer().protected(protected), ..cell });
+            } else {
+                cells.push(Cell { glyph, ..cell });
+            }
+            bytes += c.len_utf8();
+            last = Some(c);
+        }
+        if last.is_some() {
+            self.before_loss(&Area { rows: row..row + 1, cols: col..col + cells.len() });
+            let s = &mut *self.screen;
+            let tick = s.tick;
+            if tick != cell.tick {
+                // There was a look, and what is drawn now is later.
+                cells.iter_mut().for_each(|cell| cell.tick = tick);
+            }
+            s.grid_mut().row_mut(row).write_cells(col, &cells, tick);
+            s.advance_cursor(cells.len());
+            s.printed = last;
+        }
+        self.screen.cells = cells;
+        bytes
+    }
+
+    /// Prints a run of text.
+    pub(super) fn print_text(&mut self, text: &str) {
+        let s = &*self.screen;
+        let plain = s.charsets.is_plain()
+            && !s.modes.has(Mode::Insert)
+            && !s.modes.has(Mode::GraphemeClusters);
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let done = if plain { self.print_some(rest) } else { 0 };
+            if done == 0 {
+                // It combines, does not fit, or needs one of the modes.
+                self.print(c);
+                rest = &rest[c.len_utf8()..];
+            } else {
+                rest = &rest[done..];
+            }
+        }
+    }
+
+    /// Prints a character.
+    pub(super) fn print(&mut self, c: char) {
+        let c = if c.is_ascii() { self.screen.charsets.map(c) } else { c };
+        let width = if c.is_ascii() { 1 } else { char_width(c) };
+        if self.screen.modes.has(Mode::GraphemeClusters) && self.join_cluster(c) {
+            return;
+        }
+        if width == 0 {
+            self.screen.combine(c);
+            return;
+        }
+        self.screen.printed = Some(c);
+        self.print_glyph(Glyph::char(c), width);
+    }
+
+    fn print_glyph(&mut self, glyph: Glyph, width: usize) {
+        self.wrap_if_pending();
+        let room = self.screen.right_end() - self.screen.position.col;
+        // A screen of one column has no room for a wide character, and says so.
+        let fits = width <= self.screen.cols;
+        let glyph = if fits { glyph } else { Glyph::char(char::REPLACEMENT_CHARACTER) };
+        let width = width.min(self.screen.cols);
+        if width > room {
+            if self.screen.modes.has(Mode::AutoWrap) {
+                self.erase_here(room);
+                self.wrap();
+            } else {
+                self.screen.position.col -= width - room;
+            }
+        }
+        let Position { row, col, .. } = self.screen.position;
+        let end = self.screen.right_end();
+        if self.screen.modes.has(Mode::Insert) {
+            self.before_loss(&Area { rows: row..row + 1, cols: col..end });
+            let blank = self.screen.erased_cell();
+            self.screen.grid_mut().row_mut(row).insert(col..end, width, blank);
+        } else {
+            self.before_loss(&Area { rows: row..row + 1, cols: col..col + width });
+        }
+        let s = &mut *self.screen;
+        let glyph = if width == 2 { glyph.wide() } else { glyph };
+        let cell = Cell { glyph: glyph.protected(s.pen.protected), ..s.drawn_cell() };
+        s.grid_mut().row_mut(row).write(col, cell);
+        s.advance_cursor(width);
+    }
+
+    /// REP: prints the last character again.
+    pub(super) fn repeat(&mut self, n: usize) {
+        let Some(c) = self.screen.printed else { return };
+        // A screenful is all that could be seen of more.
+        for _ in 0..n.min(self.screen.rows * self.screen.cols) {
+            self.print_glyph(Glyph::char(c), char_width(c).max(1));
+        }
+    }
+
+    /// Goes to the next row if the last character filled its own.
+    fn wrap_if_pending(&mut self) {
+        if self.screen.position.pending_wrap {
+            if self.screen.modes.has(Mode::AutoWrap) {
+                self.wrap();
+            } else {
+                self.screen.position.pending_wrap = false;
+            }
+        }
+    }
+
+    fn wrap(&mut self) {
+        let s = &*self.screen;
+        let before = s.position.row;
+        let whole_row = s.margins.cols == (0..s.cols);
+        self.index();
+        let s = &mut *self.screen;
+        s.position.col = s.margins.cols.start.min(s.position.col);
+        let row = s.position.row;
+        // With margins at the sides the rest of the row is another text; and where nothing moved,
+        // in a region of one row or below it, the row above is not the one that went on.
+        let moved = row > before || s.margins.rows.len() > 1 && row + 1 == s.margins.rows.end;
+        if whole_row && moved && row > 0 {
+            // A blank at the end is the place where a wide character did not fit, which a row of
+            // one column has no place for.
+            let cols = s.cols;
+            let above = s.grid_mut().row_mut(row - 1);
+            above.set_wrapped(cols > 1 || !above.cells()[0].glyph.is_blank());
+        }
+    }
+
+    fn erase_here(&mut self, n: usize) {
+        let Position { row, col, .. } = self.screen.position;
+        self.before_loss(&Area { rows: row..row + 1, cols: col..col + n });
+        let blank = self.screen.erased_cell();
+        self.screen.grid_mut().row_mut(row).erase(col..col + n, blank);
+    }
+
+    /// In the mode for it, makes `c` part of the cluster before the cursor; false if it is not.
+    fn join_cluster(&mut self, c: char) -> bool {
+        if self.screen.printed.is_none() {
+            return false;
+        }
+        let Some((row, col)) = self.screen.cell_before() else { return false };
+        let s = &mut *self.screen;
+        let before = s.grid().cell(row, col);
+        if before.glyph.is_blank() {
+            return false;
+        }
+        let mut text = s.glyph_text(before.glyph);
+        text.push(c);
+        if text.graphemes(true).nth(1).is_some() {
+            return false;
+        }
+        if text.len() > CLUSTER_MAX {
+            return true;
+        }
+        if cluster_width(&text) == 1 || before.glyph.is_wide() {
+            s.combine(c);
+        } else if !s.position.pending_wrap {
+            // The emoji form of a narrow character takes a second column.
+            s.combine(c);
+            self.before_loss(&Area { rows: row..row + 1, cols: col + 1..col + 2 });
+            let s = &mut *self.screen;
+            let cell = s.grid().cell(row, col);
+            let cell = Cell { glyph: cell.glyph.wide(), tick: s.tick, ..cell };
+            s.grid_mut().row_mut(row).write(col, cell);
+            s.advance_cursor(1);
+        } else if s.modes.has(Mode::AutoWrap) && s.cols > 1 {
+            // There is no second column, so it goes to the next row as a wide one would have.
+            s.position.pending_wrap = false;
+            self.erase_here(1);
+            self.wrap();
+            let glyph = Glyph::cluster(self.screen.clusters.number(&text.into_boxed_str()));
+            self.print_glyph(glyph, 2);
+        }
+        true
+    }
+}
+
+impl Screen {
+    /// A cell in the pen's style, drawn now, with nothing in it yet.
+    pub(super) fn drawn_cell(&self) -> Cell {
+        Cell { glyph: Glyph::BLANK, style: self.pen.number, tick: self.tick }
+    }
+
+    /// Moves the cursor right past what was printed.
+    fn advance_cursor(&mut self, width: usize) {
+        let end = self.right_end();
+        let col = self.position.col + width;
+        self.position.pending_wrap = col >= end;
+        self.position.col = col.min(end - 1);
+    }
+
+    /// Where the character before the cursor is.
+    fn cell_before(&self) -> Option<(usize, usize)> {
+        let Position { row, col, pending_wrap } = self.position;
+        let (row, col) = if pending_wrap {
+            (row, col)
+        } else if col > 0 {
+            (row, col - 1)
+        } else if row > 0 && self.grid().row(row - 1).is_wrapped() {
+            (row - 1, self.grid().row(row - 1).line_end() - 1)
+        } else {
+            return None;
+        };
+        let spacer = self.grid().cell(row, col).glyph.is_spacer();
+        Some((row, col - usize::from(spacer)))
+    }
+
+    pub(super) fn glyph_text(&self, glyph: Glyph) -> String {
+        match (glyph.as_cluster(), glyph.as_char()) {
+            (Some(number), _) => self.clusters.value(number).to_string(),
+            (None, Some(c)) => c.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Adds a combining character to the one before the cursor.
+    fn combine(&mut self, c: char) {
+        let Some((row, col)) = self.cell_before() else { return };
+        let cell = self.grid().cell(row, col);
+        let mut text = self.glyph_text(cell.glyph);
+        if text.len() + c.len_utf8() > CLUSTER_MAX {
+            return;
+        }
+        text.push(c);
+        self.sweep_tables();
+        // Sweeping may have renumbered the cell.
+        let cell = self.grid().cell(row, col);
+        let number = self.clusters.number(&text.into_boxed_str());
+        let (glyph, tick) = (cell.glyph.with_cluster(number), self.tick);
+        let grid_row = self.grid_mut().row_mut(row);
+        grid_row.update(col, Cell { glyph, tick, ..cell });
+        if glyph.is_wide() {
+            let spacer = grid_row.cells()[col + 1];
+            grid_row.update(col + 1, Cell { tick, ..spacer });
+        }
+    }
+}

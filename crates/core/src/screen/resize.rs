@@ -1,0 +1,291 @@
+//! A change of size: the main screen's lines are wrapped anew, the alternate screen is cut.
+//!
+//! Only what is on the screen is touched; the scrollback has no width. Lines that no longer fit
+//! leave at the top and become scrollback, and come back when there is room again. What stands below
+//! the cursor and fits no more is lost, as it is in other terminals: the program draws it again.
+
+use std::collections::VecDeque;
+
+use super::cell::{Cell, Glyph};
+use super::grid::{Grid, GridRow};
+use super::{COLS_MAX, Position, ROWS_MAX, Screen};
+use crate::intern::Interner;
+use crate::lines::LineNumbers;
+use crate::row::Row;
+use crate::style::Style;
+
+/// Rows of one line that are taken back from the scrollback to be wrapped anew with the rest of it.
+/// A line that is longer than the largest screen is wrapped anew only in part.
+const LINE_ROWS_MAX: usize = ROWS_MAX;
+
+/// Rows on their way to a new grid, with their numbers.
+#[derive(Default)]
+struct Rows {
+    rows: VecDeque<GridRow>,
+    numbers: VecDeque<u64>,
+}
+
+/// A line and the number of its first row.
+struct WholeLine {
+    cells: Vec<Cell>,
+    number: u64,
+    wrapped: bool,
+}
+
+impl Screen {
+    /// Changes the size, brought within [`COLS_MAX`] and [`ROWS_MAX`]. Margins are reset.
+    ///
+    /// Nobody is shown what is lost by this: look before it, if it matters.
+    pub fn resize(&mut self, cols: usize, rows: usize) {
+        let (cols, rows) = (cols.clamp(1, COLS_MAX), rows.clamp(1, ROWS_MAX));
+        if (cols, rows) == (self.cols, self.rows) {
+            return;
+        }
+        self.resize_main(cols, rows);
+        self.resize_alternate(cols, rows);
+        for col in self.tabs.len()..cols {
+            self.tabs.push(col % 8 == 0);
+        }
+        self.tabs.truncate(cols);
+        (self.cols, self.rows) = (cols, rows);
+        self.reset_margins();
+        let Position { row, col, pending_wrap } = self.position;
+        self.move_to(row, col);
+        self.position.pending_wrap = pending_wrap && col + 1 == cols;
+        for saved in &mut self.saved {
+            let position = &mut saved.position;
+            position.pending_wrap &= position.col + 1 == cols;
+            position.row = position.row.min(rows - 1);
+            position.col = position.col.min(cols - 1);
+        }
+        if self.modes.has(super::Mode::InBandResize) {
+            self.report_in_band_size();
+        }
+    }
+
+    fn resize_alternate(&mut self, cols: usize, rows: usize) {
+        let Some(mut grid) = self.alternate.take() else { return };
+        grid.set_cols(cols);
+        let mut grid_rows = grid.into_rows();
+        // The row with the cursor stays in sight.
+        while grid_rows.len() > rows {
+            if self.is_alternate && self.position.row >= rows {
+                grid_rows.pop_front();
+                self.position.row -= 1;
+            } else {
+                grid_rows.pop_back();
+            }
+        }
+        grid_rows.resize_with(rows, || GridRow::new(cols));
+        if let Some(last) = grid_rows.back_mut() {
+            last.set_wrapped(false);
+        }
+        self.alternate = Some(Grid::from_rows(grid_rows, cols));
+    }
+
+    fn resize_main(&mut self, cols: usize, rows: usize) {
+        let cursor = if self.is_alternate { self.saved[0].position } else { self.position };
+        let old = std::mem::replace(&mut self.main, Grid::new(1, 1));
+        // The line at the top may have begun before the screen does.
+        let begun = if self.scrollback.is_last_wrapped() { self.pop_line() } else { None };
+        let (mut new, at) = rewrap(old, begun, &self.lines, cursor, cols);
+        let mut row = at.0;
+        while new.rows.len() > rows {
+            if row > 0 {
+                self.retire_first(&mut new);
+                row -= 1;
+            } else {
+                new.rows.pop_back();
+                new.numbers.pop_back();
+            }
+        }
+        while new.rows.len() < rows && !self.scrollback.is_empty() {
+            row += self.revive_last(&mut new, cols, rows);
+        }
+        while new.rows.len() < rows {
+            new.rows.push_back(GridRow::new(cols));
+            let last = new.numbers.back().copied();
+            new.numbers.push_back(last.map_or(self.lines.number(0).0, |last| last + 1));
+        }
+        if let Some(last) = new.rows.back_mut() {
+            last.set_wrapped(false);
+        }
+        self.lines = LineNumbers::new(new.numbers.make_contiguous());
+        self.main = Grid::from_rows(new.rows, cols);
+        let position =
+            if self.is_alternate { &mut self.saved[0].position } else { &mut self.position };
+        *position = Position { row, col: at.1.min(cols - 1), pending_wrap: at.1 == cols };
+    }
+
+    /// Moves the first row to the scrollback.
+    fn retire_first(&mut self, new: &mut Rows) {
+        if let (Some(row), Some(number)) = (new.rows.pop_front(), new.numbers.pop_front()) {
+            row.render(&self.clusters, &mut self.parts);
+            let style = |number: u32| *self.styles.value(number);
+            self.scrollback.push(crate::Line(number), &self.parts, style);
+        }
+    }
+
+    /// Moves the last line of the scrollback back to the top, as many of its rows as there is room
+    /// for, and returns how many those are.
+    fn revive_last(&mut self, new: &mut Rows, cols: usize, rows: usize) -> usize {
+        let Some(line) = self.pop_line() else { return 0 };
+        let next = new.numbers.front().copied().unwrap_or(u64::MAX);
+        let mut revived = Rows::default();
+        wrap_line(line, next, cols, None, &mut revived);
+        let room = rows - new.rows.len();
+        while revived.rows.len() > room {
+            self.retire_first(&mut revived);
+        }
+        let count = revived.rows.len();
+        revived.rows.append(&mut new.rows);
+        revived.numbers.append(&mut new.numbers);
+        *new = revived;
+        count
+    }
+
+    /// Takes the last line back from the scrollback, all of its rows.
+    fn pop_line(&mut self) -> Option<WholeLine> {
+        let (mut number, last) = self.scrollback.pop()?;
+        let wrapped = last.is_wrapped();
+        let mut rows = vec![last];
+        while self.scrollback.is_last_wrapped() && rows.len() < LINE_ROWS_MAX {
+            let (before, row) = self.scrollback.pop()?;
+            number = before;
+            rows.push(row);
+        }
+        let cells =
+            rows.iter().rev().flat_map(|row| cells_of(row, &mut self.styles, &mut self.clusters));
+        Some(WholeLine { cells: cells.collect(), number: number.0, wrapped })
+    }
+}
+
+/// Wraps the rows of a grid for another width. Returns them with the cursor's new place, whose
+/// column is `cols` where a wrap is pending. Blank rows below the cursor are left out.
+fn rewrap(
+    old: Grid,
+    begun: Option<WholeLine>,
+    lines: &LineNumbers,
+    cursor: Position,
+    cols: usize,
+) -> (Rows, (usize, usize)) {
+    let mut new = Rows::default();
+    let mut at = (0, 0);
+    let is_bare = |row: &GridRow| row.used_cells().iter().all(Cell::is_invisible);
+    let content = old.rows().rposition(|row| !is_bare(row)).unwrap_or(0);
+    let count = content.max(cursor.row) + 1;
+    let mut line = begun;
+    let mut cursor_at = None;
+    for (i, row) in old.rows().take(count).enumerate() {
+        let begin = || WholeLine { cells: Vec::new(), number: lines.number(i).0, wrapped: false };
+        let mut whole = line.take().unwrap_or_else(begin);
+        whole.wrapped = false;
+        if i == cursor.row {
+            cursor_at = Some(whole.cells.len() + cursor.col + usize::from(cursor.pending_wrap));
+        }
+        if row.is_wrapped() {
+            whole.cells.extend_from_slice(&row.cells()[..row.line_end()]);
+        } else {
+            let shown = row.used_cells().iter().rposition(|cell| !cell.is_invisible());
+            whole.cells.extend_from_slice(&row.used_cells()[..shown.map_or(0, |last| last + 1)]);
+        }
+        if row.is_wrapped() && i + 1 < count {
+            line = Some(whole);
+        } else {
+            let found = wrap_line(whole, lines.number(i + 1).0, cols, cursor_at.take(), &mut new);
+            at = found.unwrap_or(at);
+        }
+    }
+    (new, at)
+}
+
+/// Cuts a line into rows. Its number is the first one's; the others count up to the `next` line's.
+/// Returns where the cell `cursor` of the line came to be.
+fn wrap_line(
+    line: WholeLine,
+    next: u64,
+    cols: usize,
+    cursor: Option<usize>,
+    new: &mut Rows,
+) -> Option<(usize, usize)> {
+    let first_row = new.rows.len();
+    let (mut start, mut found) = (0, None);
+    loop {
+        let mut end = (start + cols).min(line.cells.len());
+        let splits_wide = line.cells.get(end).is_some_and(|cell| cell.glyph.is_spacer());
+        if end - start == cols && splits_wide && cols > 1 {
+            end -= 1;
+        }
+        let is_last = end == line.cells.len();
+        if let Some(cursor) = cursor.filter(|&cursor| cursor >= start)
+            && (cursor < end || is_last)
+        {
+            // Past the text, the cursor stays where it was; it makes no new rows.
+            found = Some((new.rows.len(), (cursor - start).min(cols)));
+        }
+        let mut cells = line.cells[start..end].to_vec();
+        if cols == 1 && cells.iter().any(|cell| cell.glyph.is_wide() || cell.glyph.is_spacer()) {
+            // There is no room for it.
+            cells[0].glyph = Glyph::char(char::REPLACEMENT_CHARACTER);
+        }
+        if let Some(last) = cells.last_mut().filter(|cell| !is_last && cell.glyph.is_blank())
+            && end - start == cols
+        {
+            // It is part of the line, and not left empty for a wide character.
+            last.glyph = Glyph::SPACE;
+        }
+        let offset = (new.rows.len() - first_row) as u64;
+        new.numbers.push_back((line.number + offset).min(next - 1).max(line.number));
+        new.rows.push_back(GridRow::from_cells(cells, cols, !is_last || line.wrapped));
+        if is_last {
+            return found;
+        }
+        start = end;
+    }
+}
+
+/// The cells of a line of the scrollback.
+fn cells_of(
+    row: &Row,
+    styles: &mut Interner<Style>,
+    clusters: &mut Interner<Box<str>>,
+) -> Vec<Cell> {
+    let styled = row.styles().last().map_or(0, |span| usize::from(span.to));
+    // A wrapped row ends where the next one goes on, whatever stands in a column after that.
+    let len = if row.is_wrapped() { row.end() } else { row.width().max(styled) };
+    let glyph = if row.is_wrapped() { Glyph::SPACE } else { Glyph::BLANK };
+    let mut cells = vec![Cell { glyph, ..Cell::PRISTINE }; len];
+    let mut col = 0;
+    while col < row.width() {
+        let text = &row.text()[row.byte_of(col)..];
+        let wide = col + 1 < row.width() && row.byte_of(col + 1) == row.byte_of(col);
+        let to = row.byte_of(col + 1 + usize::from(wide)) - row.byte_of(col);
+        let mut chars = text[..to].chars();
+        let glyph = match (chars.next(), chars.next()) {
+            (Some(c), None) => Glyph::char(c),
+            _ => Glyph::cluster(clusters.number(&text[..to].into())),
+        };
+        cells[col].glyph = if wide { glyph.wide() } else { glyph };
+        if wide {
+            cells[col + 1].glyph = Glyph::spacer();
+        }
+        col += 1 + usize::from(wide);
+    }
+    for span in row.styles() {
+        let number = styles.number(&span.value);
+        let is_plain = span.value == span.value.erased();
+        let (from, to) = (usize::from(span.from).min(len), usize::from(span.to).min(len));
+        for cell in &mut cells[from..to] {
+            cell.style = number;
+            if cell.glyph.is_blank() && !is_plain {
+                // Only a space can have more than a background; those at the end were trimmed.
+                cell.glyph = Glyph::SPACE;
+            }
+        }
+    }
+    for span in row.ticks() {
+        let (from, to) = (usize::from(span.from).min(len), usize::from(span.to).min(len));
+        cells[from..to].iter_mut().for_each(|cell| cell.tick = span.value);
+    }
+    cells
+}

@@ -1,0 +1,149 @@
+//! Setting and resetting modes, and the switch to the alternate screen.
+
+use super::grid::Grid;
+use super::modes::{Mode, MouseEncoding, MouseTracking};
+use super::perform::Performer;
+use super::sequence::Sequence;
+use super::{KeyboardFlags, Screen};
+
+/// The modes that show the alternate screen.
+const ALTERNATE: [u16; 3] = [47, 1047, 1049];
+
+/// The mode that saves and restores the cursor as DECSC and DECRC do.
+const SAVE_CURSOR: u16 = 1048;
+
+impl Performer<'_, '_> {
+    /// DECSET and DECRST.
+    pub(super) fn set_private_modes(&mut self, sequence: &Sequence, on: bool) {
+        for number in sequence.values() {
+            self.set_private_mode(number, on);
+        }
+    }
+
+    /// XTRESTORE.
+    pub(super) fn restore_modes(&mut self, sequence: &Sequence) {
+        for number in sequence.values() {
+            if let Some(&on) = self.screen.saved_modes.get(&number) {
+                self.set_private_mode(number, on);
+            }
+        }
+    }
+
+    fn set_private_mode(&mut self, number: u16, on: bool) {
+        let s = &mut *self.screen;
+        if let Some(mode) = Mode::dec(number) {
+            s.modes.set(mode, on);
+            self.after_mode(mode, on);
+        } else if let Some(tracking) = MouseTracking::from_number(number) {
+            s.mouse_tracking = if on { tracking } else { MouseTracking::Off };
+        } else if let Some(encoding) = MouseEncoding::from_number(number) {
+            if on {
+                s.mouse_encoding = encoding;
+            } else if s.mouse_encoding == encoding {
+                s.mouse_encoding = MouseEncoding::Bytes;
+            }
+        } else if ALTERNATE.contains(&number) {
+            self.switch(number, on);
+        } else if number == SAVE_CURSOR {
+            if on { s.save_cursor() } else { s.restore_cursor() }
+        } else {
+            s.count_unknown(format!("mode ?{number}"));
+        }
+    }
+
+    /// What setting or resetting a mode does besides.
+    fn after_mode(&mut self, mode: Mode, on: bool) {
+        let s = &mut *self.screen;
+        match mode {
+            Mode::Origin => s.move_to_address(0, 0),
+            Mode::LeftRightMargins if !on => {
+                s.margins.cols = 0..s.cols;
+                s.settle_wrap();
+            }
+            Mode::Columns => self.change_columns(),
+            Mode::InBandResize if on => s.report_in_band_size(),
+            _ => {}
+        }
+    }
+
+    /// DECCOLM, without the change of size: the screen is cleared and the margins are reset.
+    fn change_columns(&mut self) {
+        self.screen.reset_margins();
+        self.screen.modes.set(Mode::LeftRightMargins, false);
+        if !self.screen.modes.has(Mode::ColumnsKeepScreen) {
+            self.erase_in_display(2, false);
+        }
+        self.screen.move_to(0, 0);
+    }
+
+    /// Shows the alternate screen or the main one.
+    fn switch(&mut self, number: u16, on: bool) {
+        let all = self.screen.everything();
+        if on != self.screen.is_alternate {
+            self.before_loss(&all);
+        }
+        let s = &mut *self.screen;
+        if on {
+            if number == 1049 {
+                s.save_cursor();
+            }
+            let (cols, rows) = (s.cols, s.rows);
+            s.alternate.get_or_insert_with(|| Grid::new(cols, rows));
+            s.is_alternate = true;
+            if number == 1049 {
+                self.erase_in_display(2, false);
+            }
+        } else {
+            if s.is_alternate && number != 47 {
+                // Nothing of it will be seen again: 1047 clears it here, 1049 when it comes back.
+                s.alternate = None;
+            }
+            s.is_alternate = false;
+            if number == 1049 {
+                s.restore_cursor();
+            }
+        }
+    }
+}
+
+impl Screen {
+    /// SM and RM.
+    pub(super) fn set_ansi_modes(&mut self, sequence: &Sequence, on: bool) {
+        for number in sequence.values() {
+            match Mode::ansi(number) {
+                Some(mode) => self.modes.set(mode, on),
+                None => self.count_unknown(format!("mode {number}")),
+            }
+        }
+    }
+
+    /// XTSAVE.
+    pub(super) fn save_modes(&mut self, sequence: &Sequence) {
+        for number in sequence.values() {
+            if let Some(on) = self.private_mode(number) {
+                self.saved_modes.insert(number, on);
+            }
+        }
+    }
+
+    /// Whether a private mode is set; `None` if it is not known.
+    pub(super) fn private_mode(&self, number: u16) -> Option<bool> {
+        if let Some(mode) = Mode::dec(number) {
+            Some(self.modes.has(mode))
+        } else if let Some(tracking) = MouseTracking::from_number(number) {
+            Some(self.mouse_tracking == tracking)
+        } else if let Some(encoding) = MouseEncoding::from_number(number) {
+            Some(self.mouse_encoding == encoding)
+        } else if ALTERNATE.contains(&number) {
+            Some(self.is_alternate)
+        } else {
+            (number == SAVE_CURSOR).then_some(false)
+        }
+    }
+
+    /// Forgets the keyboard's flags of both screens.
+    pub(super) fn reset_keyboard(&mut self) {
+        self.keyboard = [KeyboardFlags::default(), KeyboardFlags::default()];
+        self.modify_other_keys = 0;
+    }
+}

@@ -1,0 +1,1 @@
+//! Tests of the emulator that reach into it.

@@ -1,0 +1,340 @@
+//! The lines that left the screen, as UTF-8 text and runs, found by their absolute number.
+//!
+//! Lines are packed one behind the other into blocks, so that a line costs little more than its
+//! text: no emulator cells, no allocation a line. A block is dropped when its last line is. Nothing
+//! here depends on the screen's width, so a change of columns does not touch it.
+//!
+//! A packed line: number minus the block's first, flags, `end`, text, then (only if there are any)
+//! shapes, style runs and tick runs; numbers are LEB128.
+
+use std::collections::VecDeque;
+
+use crate::row::{Row, RowParts, Shape, Span};
+use crate::style::Style;
+use crate::{Line, Tick};
+
+/// Lines a block. Few enough that dropping a block late wastes little, many enough that its own
+/// overhead does not count.
+const BLOCK_LINES: usize = 256;
+
+/// Bytes after which a block is closed early, so that a few enormous lines do not stay for long.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+const WRAPPED: u8 = 1;
+const SHAPES: u8 = 1 << 1;
+const STYLES: u8 = 1 << 2;
+
+#[derive(Clone, Debug)]
+struct Block {
+    first: Line,
+    bytes: Vec<u8>,
+    /// Where each line begins.
+    offsets: Vec<u32>,
+    styles: Vec<Style>,
+}
+
+/// The lines that left the screen, oldest first.
+#[derive(Clone, Debug)]
+pub struct Scrollback {
+    blocks: VecDeque<Block>,
+    /// Lines of the front block that were dropped already.
+    dropped: usize,
+    len: usize,
+    lines_max: usize,
+    /// Where in the last block's styles the screen's style numbers are, plus one; 0 if nowhere.
+    style_places: Vec<u32>,
+}
+
+impl Scrollback {
+    /// An empty scrollback that keeps at most `lines_max` lines.
+    pub(crate) fn new(lines_max: usize) -> Scrollback {
+        Scrollback {
+            blocks: VecDeque::new(),
+            dropped: 0,
+            len: 0,
+            lines_max,
+            style_places: Vec::new(),
+        }
+    }
+
+    /// How many lines are kept.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Tells whether no line is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many lines are kept at most.
+    pub fn lines_max(&self) -> usize {
+        self.lines_max
+    }
+
+    /// The number of the oldest line kept.
+    pub fn first(&self) -> Option<Line> {
+        (self.len > 0).then(|| self.line_at(0))
+    }
+
+    /// The number of the newest line.
+    pub fn last(&self) -> Option<Line> {
+        (self.len > 0).then(|| self.line_at(self.len - 1))
+    }
+
+    /// Tells whether the newest line goes on in what follows it.
+    pub fn is_last_wrapped(&self) -> bool {
+        self.len > 0 && self.packed(self.len - 1).1.wrapped()
+    }
+
+    /// The bytes that the lines take.
+    pub fn memory(&self) -> usize {
+        let block = |block: &Block| {
+            size_of::<Block>()
+                + block.bytes.capacity()
+                + block.offsets.capacity() * size_of::<u32>()
+                + block.styles.capacity() * size_of::<Style>()
+        };
+        self.blocks.iter().map(block).sum()
+    }
+
+    /// The `i`th line, counted from the oldest, with its number.
+    pub fn get(&self, i: usize) -> Option<(Line, Row)> {
+        (i < self.len).then(|| {
+            let (block, packed) = self.packed(i);
+            packed.unpack(block)
+        })
+    }
+
+    /// The text of the `i`th line, counted from the oldest, with its number.
+    pub fn text(&self, i: usize) -> Option<(Line, &str)> {
+        (i < self.len).then(|| {
+            let (block, mut packed) = self.packed(i);
+            let number = Line(block.first.0 + packed.number());
+            packed.byte();
+            packed.number();
+            (number, packed.text())
+        })
+    }
+
+    /// The position, counted from the oldest, of the first line whose number is at least `line`.
+    pub fn position(&self, line: Line) -> usize {
+        let (mut from, mut to) = (0, self.len);
+        while from < to {
+            let middle = (from + to) / 2;
+            if self.line_at(middle) < line { from = middle + 1 } else { to = middle }
+        }
+        from
+    }
+
+    /// Adds a line, dropping the oldest if there are too many.
+    pub(crate) fn push(&mut self, line: Line, parts: &RowParts, style: impl Fn(u32) -> Style) {
+        if self.lines_max == 0 {
+            return;
+        }
+        let full =
+            |block: &Block| block.offsets.len() >= BLOCK_LINES || block.bytes.len() >= BLOCK_BYTES;
+        if self.blocks.back().is_none_or(full) {
+            if let Some(block) = self.blocks.back_mut() {
+                block.bytes.shrink_to_fit();
+                block.styles.shrink_to_fit();
+            }
+            self.blocks.push_back(Block::new(line));
+            self.forget_style_numbers();
+        }
+        if let Some(block) = self.blocks.back_mut() {
+            block.pack(line, parts, &mut self.style_places, style);
+        }
+        self.len += 1;
+        if self.len > self.lines_max {
+            self.drop_oldest();
+        }
+    }
+
+    /// Takes the newest line back.
+    pub(crate) fn pop(&mut self) -> Option<(Line, Row)> {
+        let newest = self.get(self.len.checked_sub(1)?)?;
+        let block = self.blocks.back_mut()?;
+        let offset = block.offsets.pop()?;
+        block.bytes.truncate(offset as usize);
+        self.len -= 1;
+        let left = if self.blocks.len() == 1 { self.dropped } else { 0 };
+        if self.blocks.back()?.offsets.len() == left {
+            self.blocks.pop_back();
+            self.forget_style_numbers();
+            if self.blocks.is_empty() {
+                self.dropped = 0;
+            }
+        }
+        Some(newest)
+    }
+
+    /// Says that the screen's style numbers mean something else from now on.
+    pub(crate) fn forget_style_numbers(&mut self) {
+        self.style_places.clear();
+    }
+
+    /// Forgets every line.
+    pub(crate) fn clear(&mut self) {
+        *self = Scrollback::new(self.lines_max);
+    }
+
+    fn drop_oldest(&mut self) {
+        self.dropped += 1;
+        self.len -= 1;
+        if self.blocks.front().is_some_and(|block| block.offsets.len() == self.dropped) {
+            self.blocks.pop_front();
+            self.dropped = 0;
+        }
+    }
+
+    fn packed(&self, i: usize) -> (&Block, Packed<'_>) {
+        // Blocks may be closed early, so there is no arithmetic for it; the walk is a short one.
+        let mut i = i + self.dropped;
+        for block in &self.blocks {
+            if i < block.offsets.len() {
+                return (block, Packed(&block.bytes[block.offsets[i] as usize..]));
+            }
+            i -= block.offsets.len();
+        }
+        unreachable!("the position was checked against the length");
+    }
+
+    fn line_at(&self, i: usize) -> Line {
+        let (block, mut packed) = self.packed(i);
+        Line(block.first.0 + packed.number())
+    }
+}
+
+impl Block {
+    fn new(first: Line) -> Block {
+        Block {
+            first,
+            bytes: Vec::new(),
+            offsets: Vec::with_capacity(BLOCK_LINES),
+            styles: Vec::new(),
+        }
+    }
+
+    fn pack(
+        &mut self,
+        line: Line,
+        parts: &RowParts,
+        places: &mut Vec<u32>,
+        style: impl Fn(u32) -> Style,
+    ) {
+        self.offsets.push(self.bytes.len() as u32);
+        let flags = if parts.wrapped { WRAPPED } else { 0 }
+            | if parts.shapes.is_empty() { 0 } else { SHAPES }
+            | if parts.styles.is_empty() { 0 } else { STYLES };
+        push_number(&mut self.bytes, line.0 - self.first.0);
+        self.bytes.push(flags);
+        push_number(&mut self.bytes, u64::from(parts.end));
+        push_number(&mut self.bytes, parts.text.len() as u64);
+        self.bytes.extend_from_slice(parts.text.as_bytes());
+        if !parts.shapes.is_empty() {
+            push_number(&mut self.bytes, parts.shapes.len() as u64);
+            for shape in &parts.shapes {
+                push_number(&mut self.bytes, u64::from(shape.cells));
+                self.bytes.push(shape.bytes << 1 | u8::from(shape.wide));
+            }
+        }
+        if !parts.styles.is_empty() {
+            push_number(&mut self.bytes, parts.styles.len() as u64);
+            for span in &parts.styles {
+                let number = span.value as usize;
+                if places.len() <= number {
+                    places.resize(number + 1, 0);
+                }
+                if places[number] == 0 {
+                    self.styles.push(style(span.value));
+                    places[number] = self.styles.len() as u32;
+                }
+                push_span(&mut self.bytes, span.from, span.to, u64::from(places[number] - 1));
+            }
+        }
+        push_number(&mut self.bytes, parts.ticks.len() as u64);
+        for span in &parts.ticks {
+            push_span(&mut self.bytes, span.from, span.to, span.value.0);
+        }
+    }
+}
+
+/// The rest of a packed line.
+struct Packed<'b>(&'b [u8]);
+
+impl<'b> Packed<'b> {
+    fn byte(&mut self) -> u8 {
+        let byte = self.0[0];
+        self.0 = &self.0[1..];
+        byte
+    }
+
+    fn number(&mut self) -> u64 {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte();
+            number |= u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                return number;
+            }
+        }
+    }
+
+    fn text(&mut self) -> &'b str {
+        let len = self.number() as usize;
+        let (text, rest) = self.0.split_at(len);
+        self.0 = rest;
+        std::str::from_utf8(text).expect("only whole text is packed")
+    }
+
+    fn span<T>(&mut self, value: impl Fn(u64) -> T) -> Span<T> {
+        let (from, len, number) = (self.number() as u16, self.number() as u16, self.number());
+        Span { from, to: from + len, value: value(number) }
+    }
+
+    fn wrapped(mut self) -> bool {
+        self.number();
+        self.byte() & WRAPPED != 0
+    }
+
+    fn unpack(mut self, block: &Block) -> (Line, Row) {
+        let line = Line(block.first.0 + self.number());
+        let flags = self.byte();
+        let mut row = Row::default();
+        row.wrapped = flags & WRAPPED != 0;
+        row.end = self.number() as u16;
+        row.text = self.text().into();
+        if flags & SHAPES != 0 {
+            row.shapes = (0..self.number()).map(|_| self.shape()).collect();
+        }
+        if flags & STYLES != 0 {
+            let style = |number: u64| block.styles[number as usize];
+            row.styles = (0..self.number()).map(|_| self.span(style)).collect();
+        }
+        row.ticks = (0..self.number()).map(|_| self.span(Tick)).collect();
+        row.seal();
+        (line, row)
+    }
+
+    fn shape(&mut self) -> Shape {
+        let cells = self.number() as u16;
+        let byte = self.byte();
+        Shape { cells, bytes: byte >> 1, wide: byte & 1 == 1 }
+    }
+}
+
+fn push_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn push_span(bytes: &mut Vec<u8>, from: u16, to: u16, value: u64) {
+    push_number(bytes, u64::from(from));
+    push_number(bytes, u64::from(to - from));
+    push_number(bytes, value);
+}

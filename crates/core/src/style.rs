@@ -1,0 +1,139 @@
+//! How a cell looks: colours and attributes, as the program asked for them.
+//!
+//! Colours are kept as asked (`Indexed(1)`, not some shade of red); which shade that is belongs to
+//! whoever paints.
+
+use std::hash::{Hash, Hasher};
+
+/// A colour as the program named it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Color {
+    /// The terminal's own foreground or background.
+    #[default]
+    Default,
+    /// One of the palette of 256.
+    Indexed(u8),
+    /// A colour by its parts.
+    Rgb(u8, u8, u8),
+}
+
+/// The kind of an underline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Underline {
+    /// No underline.
+    #[default]
+    None,
+    /// One line.
+    Single,
+    /// Two lines.
+    Double,
+    /// A wave.
+    Curly,
+    /// Dots.
+    Dotted,
+    /// Dashes.
+    Dashed,
+}
+
+impl Underline {
+    /// The kind that `SGR 4:n` asks for.
+    pub(crate) fn from_sgr(n: u16) -> Option<Underline> {
+        Some(match n {
+            0 => Underline::None,
+            1 => Underline::Single,
+            2 => Underline::Double,
+            3 => Underline::Curly,
+            4 => Underline::Dotted,
+            5 => Underline::Dashed,
+            _ => return None,
+        })
+    }
+}
+
+/// A set of the attributes that are either on or off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Attrs(u8);
+
+impl Attrs {
+    /// Bold.
+    pub const BOLD: Attrs = Attrs(1);
+    /// Dim, also called faint.
+    pub const DIM: Attrs = Attrs(1 << 1);
+    /// Italic.
+    pub const ITALIC: Attrs = Attrs(1 << 2);
+    /// Blinking.
+    pub const BLINK: Attrs = Attrs(1 << 3);
+    /// Foreground and background exchanged.
+    pub const INVERSE: Attrs = Attrs(1 << 4);
+    /// Written, and not to be seen.
+    pub const CONCEALED: Attrs = Attrs(1 << 5);
+    /// Struck through.
+    pub const STRIKE: Attrs = Attrs(1 << 6);
+    /// A line above.
+    pub const OVERLINE: Attrs = Attrs(1 << 7);
+
+    /// Tells whether all of `other` is set.
+    pub fn has(self, other: Attrs) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Sets or resets all of `other`.
+    pub(crate) fn set(&mut self, other: Attrs, on: bool) {
+        if on { self.0 |= other.0 } else { self.0 &= !other.0 }
+    }
+
+    /// Inverts all of `other`.
+    pub(crate) fn toggle(&mut self, other: Attrs) {
+        self.0 ^= other.0;
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub(crate) const fn and(self, other: Attrs) -> Attrs {
+        Attrs(self.0 | other.0)
+    }
+}
+
+/// The number of a hyperlink, see [`crate::Screen::link`]. Numbers are never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkId(pub(crate) u32);
+
+/// How a cell looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Style {
+    /// The foreground.
+    pub fg: Color,
+    /// The background.
+    pub bg: Color,
+    /// The underline's colour; `Default` means the foreground's.
+    pub underline_color: Color,
+    /// The attributes.
+    pub attrs: Attrs,
+    /// The underline.
+    pub underline: Underline,
+    /// The hyperlink that the cell belongs to.
+    pub link: Option<LinkId>,
+}
+
+/// By hand, in two words instead of a dozen parts: it is computed for each change of colour.
+impl Hash for Style {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let word = |color: Color| match color {
+            Color::Default => 0,
+            Color::Indexed(index) => 1 << 24 | u64::from(index),
+            Color::Rgb(r, g, b) => u64::from(u32::from_be_bytes([2, r, g, b])),
+        };
+        let link = self.link.map_or(0, |link| u64::from(link.0) + 1);
+        let attrs = u64::from(self.attrs.0) | (self.underline as u64) << 8;
+        state.write_u64(word(self.fg) | word(self.bg) << 32);
+        state.write_u64(word(self.underline_color) | attrs << 32 ^ link << 40);
+    }
+}
+
+impl Style {
+    /// What an erased cell looks like: the background stays, all else goes.
+    pub(crate) fn erased(&self) -> Style {
+        Style { bg: self.bg, ..Style::default() }
+    }
+}

@@ -1,0 +1,280 @@
+//! Programs that mean no good, or have gone wrong: memory stays bounded, and the screen is right
+//! afterwards. That they take no time is seen by the test run not standing still.
+
+use awaitty_core::{
+    COLS_MAX, EVENTS_MAX, Event, LINKS_MAX, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
+};
+
+const COLS: usize = 80;
+const ROWS: usize = 24;
+const SCROLLBACK: usize = 1000;
+
+/// What a stream may leave behind: the scrollback, the tables and some slack of the allocator.
+const GROWTH_MAX: usize = 24 << 20;
+
+/// The memory that the kernel has given this process, in bytes.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    pages.expect("the kernel tells") * 4096
+}
+
+/// Feeds `count` pieces and looks what is left of them.
+fn feed(count: usize, piece: impl Fn(usize) -> Vec<u8>) -> Screen {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    screen.feed(b"before");
+    let resident_before = resident();
+    for i in 0..count {
+        screen.feed(&piece(i));
+    }
+    let grown = resident().saturating_sub(resident_before);
+    assert!(grown < GROWTH_MAX, "{grown} bytes more");
+    screen
+}
+
+/// The screen is as good as new after a cancel and a reset.
+fn check_after(mut screen: Screen) {
+    screen.feed(b"\x18\x1bcright again");
+    assert_eq!(screen.text(), "right again");
+    assert_eq!(screen.cursor().col, 11);
+}
+
+#[test]
+fn strings_that_never_end_show_nothing() {
+    const STRING: usize = 64 << 20;
+    let filler = vec![b'x'; 64 * 1024];
+    for begin in ["\x1b]0;", "\x1bP", "\x1bPq", "\x1b_G", "\x1b^", "\x1bX", "\x1b]1337;File=:"] {
+        let mut screen = feed(STRING / filler.len(), |i| {
+            if i == 0 { begin.as_bytes().to_vec() } else { filler.clone() }
+        });
+        assert_eq!(screen.text(), "before", "{begin:?}");
+        screen.feed(b"\x18 and after");
+        assert_eq!(screen.text(), "before and after", "{begin:?}");
+        check_after(screen);
+    }
+}
+
+#[test]
+fn a_string_over_the_limit_is_not_acted_upon_when_it_ends() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    for (len, known) in [((1 << 20) - 2, true), ((1 << 20) - 1, false)] {
+        screen.feed(b"\x1b]2;old\x07\x1b]2;");
+        screen.feed(&vec![b'y'; len]);
+        screen.feed(b"\x07");
+        assert_eq!(screen.title().starts_with('y'), known, "{len}");
+        assert_eq!(screen.title().len(), if known { TITLE_MAX } else { 3 });
+    }
+    assert_eq!(screen.text(), "");
+}
+
+#[test]
+fn images_are_swallowed() {
+    let sixel = format!("\x1bPq\"1;1;100000;100000{}\x1b\\", "#0;2;0;0;0!99999~$-".repeat(500));
+    let kitty = format!("\x1b_Ga=T,f=24,s=100000,v=100000;{}\x1b\\", "AAAA".repeat(1000));
+    let iterm = format!("\x1b]1337;File=inline=1;width=100000:{}\x07", "AAAA".repeat(1000));
+    let all = [sixel, kitty, iterm].concat().into_bytes();
+    let screen = feed(200, |_| all.clone());
+    assert_eq!(screen.text(), "before");
+    check_after(screen);
+}
+
+#[test]
+fn numbers_out_of_all_bounds_are_clamped() {
+    let finals = "@ABCDEFGHIJKLMPSTXZ`abdefgrstmhlnqu";
+    for last in finals.chars() {
+        let screen = feed(20, |i| {
+            let number = ["1000000000", "99999999999999999999", "4294967296"][i % 3];
+            format!("abc\x1b[{number};{number}{last}\x1b[?{number}{last}").into_bytes()
+        });
+        check_after(screen);
+    }
+    for last in ["$z", "$x", "${", "$v", "$r", "$t", "*y", "'}", "'~", " @", " A"] {
+        let screen = feed(20, |_| format!("\x1b[65;1000000000;1;1000000000;9{last}").into_bytes());
+        check_after(screen);
+    }
+}
+
+#[test]
+fn parameters_and_intermediates_without_end_are_ignored() {
+    let screen = feed(20, |_| format!("\x1b[{}m", "1;".repeat(10_000)).into_bytes());
+    assert_eq!(screen.text(), "before");
+    check_after(screen);
+    let screen = feed(20, |_| format!("\x1b[{}m", "38:2:".repeat(10_000)).into_bytes());
+    assert_eq!(screen.text(), "before");
+    check_after(screen);
+    let screen =
+        feed(20, |_| format!("\x1b[1{}m\x1b{}B", "!".repeat(500), "(".repeat(500)).into_bytes());
+    assert_eq!(screen.text(), "before");
+    check_after(screen);
+}
+
+#[test]
+fn links_are_forgotten_oldest_first() {
+    let link = |i: usize| format!("\x1b]8;;http://{i}/\x07{}\x1b]8;;\x07\r\n", i % 10).into_bytes();
+    let screen = feed(100_000, link);
+    let style = screen.row(ROWS - 2).style_at(0);
+    let newest = style.link.and_then(|id| screen.link(id));
+    assert_eq!(newest, Some("http://99999/"));
+    let oldest = screen.scrollback().get(0).map(|(_, row)| row.style_at(0).link);
+    assert!(oldest.flatten().is_some(), "a line of the last thousand still has its own");
+    check_after(screen);
+}
+
+#[test]
+fn the_newest_links_are_kept_up_to_the_limit() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    screen.feed(b"\x1b]8;;http://first/\x07x\x1b]8;;\x07");
+    let first = screen.row(0).style_at(0).link.expect("it is a link");
+    for i in 1..LINKS_MAX {
+        screen.feed(format!("\x1b]8;;http://{i}/\x07").as_bytes());
+    }
+    assert_eq!(screen.link(first), Some("http://first/"));
+    screen.feed(b"\x1b]8;;http://one-more/\x07");
+    assert_eq!(screen.link(first), None);
+}
+
+#[test]
+fn stacks_are_bounded() {
+    let mut screen =
+        feed(100_000, |i| format!("\x1b]2;t{i}\x07\x1b[22;0t\x1b[>{}u", i % 32).into_bytes());
+    for i in (99_984..100_000).rev() {
+        screen.feed(b"\x1b[23;0t");
+        assert_eq!(screen.title(), format!("t{i}"));
+    }
+    screen.feed(b"\x1b]2;last\x07\x1b[23;0t");
+    assert_eq!(screen.title(), "last", "sixteen were kept");
+    screen.feed(b"\x1b[<1000000000u");
+    assert_eq!(screen.keyboard_flags(), 0);
+    check_after(screen);
+}
+
+#[test]
+fn combining_marks_on_a_cell_are_bounded() {
+    let screen = feed(100, |_| "\u{301}\u{200d}".repeat(1000).into_bytes());
+    assert_eq!(screen.row(0).width(), 6);
+    assert!(screen.row(0).text().len() <= 5 + 64);
+    check_after(screen);
+    let screen =
+        feed(100, |i| format!("\x1b[?2027h\r\n👩{}{i}", "\u{200d}👩".repeat(1000)).into_bytes());
+    check_after(screen);
+}
+
+#[test]
+fn clusters_and_styles_that_are_gone_are_forgotten() {
+    let screen = feed(20_000, |i| {
+        let (a, b) = (0x300 + i as u32 % 0x60, 0x300 + i as u32 / 0x60 % 0x60);
+        let mark = |code: u32| char::from_u32(code).unwrap_or('x');
+        let (r, g, b2) = (i % 256, i / 256 % 256, i % 7);
+        format!("\x1b[38;2;{r};{g};{b2}m\x1b[4:3;58;2;{g};{r};1me{}{}", mark(a), mark(b))
+            .into_bytes()
+    });
+    check_after(screen);
+}
+
+#[test]
+fn flips_and_resets_leave_the_right_screen() {
+    let screen = feed(1000, |_| b"\x1b[?1049hx\x1b[?1049l".repeat(100));
+    assert_eq!(screen.text(), "before");
+    check_after(screen);
+    let screen = feed(100, |_| b"abc\r\n\x1bc".repeat(100));
+    assert_eq!(screen.text(), "");
+    check_after(screen);
+    let screen = feed(1000, |_| {
+        b"\x1b[?47h\x1b[?47l\x1b[?1047h\x1b[?1047l\x1b[?2026h\x1b[?2026l".repeat(20)
+    });
+    check_after(screen);
+}
+
+#[test]
+fn lines_without_end_keep_the_scrollback_bounded() {
+    let screen = feed(500, |_| vec![b'x'; 64 * 1024]);
+    assert_eq!(screen.scrollback().len(), SCROLLBACK);
+    check_after(screen);
+    let screen = feed(2000, |i| format!("{i}\r\n").repeat(500).into_bytes());
+    assert_eq!(screen.scrollback().len(), SCROLLBACK);
+    assert_eq!(screen.line(ROWS - 1).0, 1_000_001, "numbers go on, whatever is dropped");
+    check_after(screen);
+}
+
+#[test]
+fn replies_that_nobody_takes_are_bounded() {
+    let mut screen = feed(4000, |_| b"\x1b[6n\x1b[c\x1b[5n\x1bP$qm\x1b\\".repeat(25));
+    let replies = screen.take_replies();
+    assert!(replies.len() <= REPLIES_MAX);
+    assert!(replies.len() > REPLIES_MAX - 100);
+    assert!(
+        replies.ends_with(b"\x1b[0n")
+            || replies.ends_with(b"c")
+            || replies.ends_with(b"R")
+            || replies.ends_with(b"\\")
+    );
+    screen.feed(b"\x1b[5n");
+    assert_eq!(screen.take_replies(), b"\x1b[0n");
+    check_after(screen);
+}
+
+#[test]
+fn events_that_nobody_takes_are_bounded_and_the_rest_is_counted() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    screen.feed(&vec![7; EVENTS_MAX]);
+    screen.feed(b"\x07\x1b]133;A\x07");
+    let (events, lost) = screen.take_events();
+    assert_eq!(events.len(), EVENTS_MAX);
+    assert_eq!(events[0], Event::Bell);
+    assert_eq!(lost, 2);
+    assert_eq!(screen.take_events(), (Vec::new(), 0));
+}
+
+#[test]
+fn unknown_sequences_are_counted_by_kind_up_to_a_limit() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    screen.feed(b"\x1b[?31337h\x1b[?31337h\x1b[>y\x1b]31337;x\x07\x1b%%\x1b[1;2W");
+    let unknown: Vec<(&str, u64)> =
+        screen.unknown().iter().map(|(k, n)| (k.as_str(), *n)).collect();
+    assert_eq!(unknown, [("CSI >y", 1), ("CSI W", 1), ("OSC 31337", 1), ("mode ?31337", 2)]);
+    for i in 0..100_000 {
+        screen.feed(format!("\x1b]{}\x07", 50_000 + i).as_bytes());
+    }
+    assert_eq!(screen.unknown().len(), UNKNOWN_MAX + 1);
+    assert!(screen.unknown()["others"] > 99_000);
+}
+
+#[test]
+fn sizes_out_of_all_bounds_are_brought_within() {
+    let mut screen = Screen::new(0, 0, 10);
+    assert_eq!((screen.cols(), screen.rows()), (1, 1));
+    screen.feed("abc世界\r\n\x1b[2;2Hx\x1b[?1049h世".as_bytes());
+    screen.resize(usize::MAX, usize::MAX);
+    assert_eq!((screen.cols(), screen.rows()), (COLS_MAX, ROWS_MAX));
+    screen.feed(b"\x1b[8;9999;9999t\x1b[?40h\x1b[?3h");
+    assert_eq!((screen.cols(), screen.rows()), (COLS_MAX, ROWS_MAX), "a program cannot resize us");
+    check_after(screen);
+}
+
+#[test]
+fn a_storm_of_resizes_ends_in_the_last_size() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    for i in 0..2000 {
+        screen.feed(format!("line {i} {}\r\n", "w".repeat(i % 200)).as_bytes());
+        screen.resize(1 + i * 7 % 150, 1 + i * 3 % 50);
+    }
+    screen.resize(COLS, ROWS);
+    assert_eq!((screen.cols(), screen.rows()), (COLS, ROWS));
+    assert!(screen.text().contains("line 1999"));
+    check_after(screen);
+}
+
+#[test]
+fn invalid_text_is_replaced_and_never_lost_in_a_cut() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    for byte in b"a\xffb\xc3(c\xe4\xb8d\xf0\x9f\x98e\xed\xa0\x80f\xc0\xafg\xe4\xb8\x96" {
+        screen.feed(&[*byte]);
+    }
+    let mut whole = Screen::new(COLS, ROWS, SCROLLBACK);
+    whole.feed(b"a\xffb\xc3(c\xe4\xb8d\xf0\x9f\x98e\xed\xa0\x80f\xc0\xafg\xe4\xb8\x96");
+    assert_eq!(
+        screen.text(),
+        "a\u{fffd}b\u{fffd}(c\u{fffd}d\u{fffd}e\u{fffd}\u{fffd}\u{fffd}f\u{fffd}\u{fffd}g世"
+    );
+    assert_eq!(screen.text(), whole.text());
+}

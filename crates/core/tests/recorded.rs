@@ -1,0 +1,181 @@
+//! Real programs, recorded by `scripts/record`: a folder in `tests/recorded` is a test.
+//!
+//! `bytes` is what the program printed, `size` the terminal's columns and rows, `screen` what another
+//! terminal showed of it. `before`, where there is one, is how many of the bytes came before the last
+//! key, for a test of what that key changed.
+
+#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use awaitty_core::{ChangeKind, Diff, Screen, Session, Time};
+
+const SCROLLBACK: usize = 1000;
+
+struct Recording {
+    name: String,
+    bytes: Vec<u8>,
+    cols: usize,
+    rows: usize,
+    screen: String,
+    before: Option<usize>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
+}
+
+fn recording(name: &str) -> Recording {
+    let read = |file: &str| fs::read(folder().join(name).join(file));
+    let text = |file: &str| String::from_utf8(read(file).unwrap()).unwrap();
+    let size = text("size");
+    let (cols, rows) = size.trim().split_once(' ').unwrap();
+    let before = read("before")
+        .ok()
+        .map(|before| String::from_utf8(before).unwrap().trim().parse().unwrap());
+    Recording {
+        name: name.to_owned(),
+        bytes: read("bytes").unwrap(),
+        cols: cols.parse().unwrap(),
+        rows: rows.parse().unwrap(),
+        screen: text("screen").trim_end_matches('\n').to_owned(),
+        before,
+    }
+}
+
+fn all() -> Vec<Recording> {
+    let mut names: Vec<String> = fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 30, "the recordings are there: {names:?}");
+    names.iter().map(|name| recording(name)).collect()
+}
+
+/// Both screens side by side, with the rows that differ marked.
+fn compare(expected: &str, shown: &str) -> String {
+    let (mut expected, mut shown) = (expected.lines(), shown.lines());
+    let mut text = String::new();
+    loop {
+        let (a, b) = (expected.next(), shown.next());
+        if a.is_none() && b.is_none() {
+            return text;
+        }
+        let mark = if a == b { ' ' } else { '!' };
+        text += &format!("{mark} expected |{}|\n", a.unwrap_or_default());
+        if a != b {
+            text += &format!("!    shown |{}|\n", b.unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn every_recording_shows_what_another_terminal_showed() {
+    let mut failed = Vec::new();
+    for recording in all() {
+        let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        screen.feed(&recording.bytes);
+        let shown = screen.text();
+        if shown != recording.screen {
+            failed.push(format!("{}\n{}", recording.name, compare(&recording.screen, &shown)));
+        }
+    }
+    assert!(failed.is_empty(), "{} differ:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[test]
+fn no_recording_depends_on_how_it_is_cut() {
+    for recording in all() {
+        let mut whole = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        whole.feed(&recording.bytes);
+        for size in [1, 7, 4095] {
+            let mut cut = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+            recording.bytes.chunks(size).for_each(|chunk| cut.feed(chunk));
+            assert_eq!(cut.text(), whole.text(), "{} in pieces of {size}", recording.name);
+            assert!(cut.dump() == whole.dump(), "{} in pieces of {size}", recording.name);
+        }
+    }
+}
+
+#[test]
+fn every_recording_can_be_dumped() {
+    for recording in all() {
+        let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        screen.feed(&recording.bytes);
+        let mut again = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        again.feed(&screen.dump());
+        assert_eq!(again.text(), screen.text(), "{}", recording.name);
+        assert!(again.dump() == screen.dump(), "{}", recording.name);
+    }
+}
+
+#[test]
+fn the_recorded_programs_use_no_sequence_that_would_be_missed() {
+    // What real programs send and we do not know; each with the reason why that is right.
+    let accepted = [
+        "CSI %m",     // What is left of a terminfo string that ncurses did not fill in.
+        "DCS z",      // What vim sends to see whether such strings are swallowed.
+        "mode ?4",    // Smooth scrolling, from the reset string of xterm's terminfo entry.
+        "mode ?7727", // The escape key in mintty, which tmux asks of every terminal.
+    ];
+    for recording in all() {
+        let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        screen.feed(&recording.bytes);
+        let missed: Vec<_> = screen
+            .unknown()
+            .iter()
+            .filter(|(name, _)| !accepted.contains(&name.as_str()))
+            .collect();
+        assert!(missed.is_empty(), "{}: {missed:?}", recording.name);
+    }
+}
+
+/// What the last key of a recording changed.
+fn last_key(name: &str) -> (Session, Diff) {
+    let recording = recording(name);
+    let before = recording.before.expect("it was recorded with the place of its last key");
+    let mut session = Session::new(Time::from_ms(0), recording.cols, recording.rows, SCROLLBACK);
+    session.handle_output(Time::from_ms(1), &recording.bytes[..before]);
+    session.handle_drained(Time::from_ms(2));
+    let seq = session.frame().seq();
+    session.handle_output(Time::from_ms(3), &recording.bytes[before..]);
+    session.handle_drained(Time::from_ms(4));
+    let diff = session.history().diff_since(seq).unwrap();
+    (session, diff)
+}
+
+#[test]
+fn one_line_down_in_less_is_a_scroll_and_two_rows() {
+    let (session, diff) = last_key("less-j");
+    assert_eq!(diff.scrolled, 1);
+    let rows: Vec<usize> = diff.changes.iter().map(|change| change.row).collect();
+    let last = session.screen().rows() - 1;
+    assert_eq!(rows, [last - 1, last], "the new line and the prompt below it");
+}
+
+#[test]
+fn one_line_up_in_less_is_a_scroll_down() {
+    let (_, diff) = last_key("less-k");
+    assert_eq!(diff.scrolled, -1);
+    assert!(diff.changes.len() <= 2, "{:?}", diff.changes);
+}
+
+#[test]
+fn the_next_entry_of_a_menu_is_two_rows_of_style_and_a_selection() {
+    let (session, diff) = last_key("dialog-down");
+    assert_eq!(diff.scrolled, 0);
+    let kinds: Vec<ChangeKind> = diff.changes.iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, [ChangeKind::Style, ChangeKind::Style]);
+    assert!(diff.changes.iter().all(|change| !change.spans.is_empty()));
+    let selected = diff.changes[1].row;
+    let selection = session.frame().selection();
+    let entry: Vec<&str> =
+        selection.iter().filter(|s| s.row == selected).map(|s| s.text.as_str()).collect();
+    assert_eq!(entry, ["2", "Copper"], "its tag and its text: {selection:?}");
+    assert!(
+        !selection.iter().any(|s| s.row == diff.changes[0].row),
+        "the entry before is selected no more: {selection:?}"
+    );
+}
