@@ -139,8 +139,8 @@ fn best_shift(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
         sum
     };
     let (mut best, mut least) = (0, cost(0, usize::MAX));
-    // The shorter way first, so that the least move wins among equals.
-    let candidates = (1..rows).flat_map(|n| [n, -n]).chain([rows]);
+    // Among equals the first wins: nothing moved, nothing is left, the least move.
+    let candidates = [rows].into_iter().chain((1..rows).flat_map(|n| [n, -n]));
     for scrolled in candidates {
         if least == 0 {
             break;

@@ -1,0 +1,231 @@
+//! Frames, their numbers, diffs and selections, on a clock that jumps.
+
+use std::sync::Arc;
+
+use awaitty_core::{ChangeKind, FRAMES_MAX, Frame, Seq, Session, Style, Time};
+
+const COLS: usize = 20;
+const ROWS: usize = 6;
+
+fn session() -> Session {
+    Session::new(Time::from_ms(0), COLS, ROWS, 100)
+}
+
+/// Feeds some bytes and takes the frame that a person then sees.
+fn show(session: &mut Session, ms: u64, bytes: &str) -> Arc<Frame> {
+    session.handle_output(Time::from_ms(ms), bytes.as_bytes());
+    session.handle_drained(Time::from_ms(ms));
+    Arc::clone(session.frame())
+}
+
+/// The number that the frame has after each of some writes.
+fn seqs(writes: &[&str]) -> Vec<u64> {
+    let mut session = session();
+    writes
+        .iter()
+        .enumerate()
+        .map(|(i, write)| show(&mut session, i as u64, write).seq().0)
+        .collect()
+}
+
+/// What changed between two screens, as one would say it.
+fn diff(before: &str, after: &str) -> String {
+    let mut session = session();
+    let seq = show(&mut session, 0, before).seq();
+    show(&mut session, 1, after);
+    let diff = session.history().diff_since(seq).expect("the frame is kept");
+    let kind = |kind: ChangeKind| match kind {
+        ChangeKind::Changed => "changed",
+        ChangeKind::Added => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Style => "style",
+    };
+    let mut text = format!("scrolled {}", diff.scrolled);
+    for change in &diff.changes {
+        text += &format!("; {} {} {:?}", kind(change.kind), change.row, change.now.text());
+        for span in &change.spans {
+            text += &format!(" {}..{}", span.from, span.to);
+        }
+    }
+    text
+}
+
+#[test]
+fn the_blank_screen_is_frame_zero_and_visible_changes_count() {
+    assert_eq!(session().frame().seq(), Seq(0));
+    assert_eq!(session().frame().text(), "");
+    assert_eq!(seqs(&["a", "b", "\x1b[31mc"]), [1, 2, 3]);
+}
+
+#[test]
+fn what_cannot_be_seen_makes_no_new_seq() {
+    assert_eq!(
+        seqs(&["a", "\x1b[3;3H", "\x1b[Ha", "\x1b[6n", "\x1b[?25l", "\x1b]2;t\x07"]),
+        [1; 6]
+    );
+    assert_eq!(seqs(&["ab", "\x1b[2D\x1b[Kab"]), [1, 1], "redrawn within one read");
+    assert_eq!(seqs(&["\x1b[K", " ", "\x1b[1m"]), [0, 0, 0]);
+}
+
+#[test]
+fn a_change_of_style_alone_is_a_new_seq() {
+    assert_eq!(seqs(&["menu", "\r\x1b[7mmenu"]), [1, 2]);
+    assert_eq!(seqs(&["menu", "\x1b[?5h", "\x1b[?5h"]), [1, 2, 2]);
+}
+
+#[test]
+fn a_frame_that_looks_the_same_still_knows_what_was_drawn_again() {
+    let mut session = session();
+    let first = show(&mut session, 0, "$ ");
+    let again = show(&mut session, 1, "\r$ \x1b[5C");
+    assert_eq!(first.seq(), again.seq());
+    assert!(again.rows()[0].tick_at(0) > first.tick());
+    assert_eq!((first.cursor().col, again.cursor().col), (2, 7));
+}
+
+#[test]
+fn output_that_is_not_drained_is_no_frame_until_sixteen_milliseconds() {
+    let mut session = session();
+    session.handle_output(Time::from_ms(1), b"a");
+    session.handle_output(Time::from_ms(15), b"b");
+    assert_eq!(session.frame().seq(), Seq(0));
+    session.handle_output(Time::from_ms(16), b"c");
+    assert_eq!((session.frame().seq(), session.frame().text()), (Seq(1), "abc".to_owned()));
+    session.handle_output(Time::from_ms(31), b"d");
+    assert_eq!(session.frame().seq(), Seq(1));
+    session.handle_output(Time::from_ms(32), b"e");
+    assert_eq!(session.frame().seq(), Seq(2));
+}
+
+#[test]
+fn a_synchronized_update_is_shown_when_it_is_complete() {
+    let mut session = session();
+    assert_eq!(show(&mut session, 0, "old").text(), "old");
+    assert_eq!(show(&mut session, 1, "\x1b[?2026h\x1b[2J\x1b[H").text(), "old");
+    assert_eq!(session.screen().text(), "", "it is applied all the same");
+    assert_eq!(show(&mut session, 2, "ne").text(), "old");
+    assert_eq!(show(&mut session, 3, "w\x1b[?2026l").text(), "new");
+    assert_eq!(session.frame().seq(), Seq(2));
+    assert_eq!(session.poll_wake(), None);
+}
+
+#[test]
+fn an_update_that_never_ends_is_shown_after_150_milliseconds() {
+    let mut session = session();
+    show(&mut session, 10, "\x1b[?2026hstuck");
+    assert_eq!(session.poll_wake(), Some(Time::from_ms(160)));
+    show(&mut session, 100, "\x1b[?2026h here");
+    assert_eq!(session.poll_wake(), Some(Time::from_ms(160)), "beginning again is no excuse");
+    session.handle_time(Time::from_ms(159));
+    assert_eq!(session.frame().text(), "");
+    session.handle_time(Time::from_ms(160));
+    assert_eq!(session.frame().text(), "stuck here");
+    assert_eq!(session.poll_wake(), None);
+    assert_eq!(show(&mut session, 161, "!").text(), "stuck here!");
+}
+
+#[test]
+fn updates_that_follow_each_other_at_once_are_seen_where_one_ends() {
+    let mut session = session();
+    let update = |text: &str| format!("\x1b[?2026h\x1b[2J\x1b[H{text}\x1b[?2026l");
+    let writes = format!("{}{}\x1b[?2026h\x1b[2Jhalf", update("one"), update("two"));
+    session.handle_output(Time::from_ms(20), writes.as_bytes());
+    assert_eq!(session.frame().text(), "one", "the first moment that was complete and due");
+    session.handle_drained(Time::from_ms(20));
+    assert_eq!(session.frame().text(), "one", "the next one is not complete");
+}
+
+#[test]
+fn the_ring_keeps_the_newest_frames() {
+    let mut session = session();
+    for i in 0..FRAMES_MAX as u64 - 1 {
+        show(&mut session, i, &format!("\r{i}"));
+    }
+    assert_eq!(session.history().oldest().seq(), Seq(0));
+    show(&mut session, 1000, "\rone more");
+    let history = session.history();
+    assert_eq!(history.frames().len(), FRAMES_MAX);
+    assert_eq!(history.oldest().seq(), Seq(1));
+    assert!(history.get(Seq(0)).is_none());
+    assert!(history.diff_since(Seq(0)).is_none());
+    assert!(history.diff_since(Seq(1)).is_some());
+    assert!(history.get(Seq(FRAMES_MAX as u64 + 1)).is_none(), "from the future");
+}
+
+#[test]
+fn frames_share_the_rows_that_did_not_change() {
+    let mut session = session();
+    let before = show(&mut session, 0, "a\r\nb\r\nc\r\nd\r\ne\r\nf");
+    let after = show(&mut session, 1, "\r\ng");
+    let shared =
+        (0..ROWS - 1).filter(|&row| Arc::ptr_eq(&before.rows()[row + 1], &after.rows()[row]));
+    assert_eq!(shared.count(), ROWS - 1, "a scroll moves rows and makes one");
+}
+
+#[test]
+fn diffs_say_what_changed() {
+    assert_eq!(diff("a\r\nb", "\x1b[2;1Hx"), "scrolled 0; changed 1 \"x\"");
+    assert_eq!(diff("a\r\nb", "\r\nc"), "scrolled 0; added 2 \"c\"");
+    assert_eq!(diff("a\r\nb", "\x1b[2K"), "scrolled 0; removed 1 \"\"");
+    assert_eq!(diff("a\r\nb", "\x1b[H\x1b[7ma"), "scrolled 0; style 0 \"a\" 0..1");
+    assert_eq!(diff("a\r\nb", "\x1b[5;5H"), "scrolled 0");
+}
+
+#[test]
+fn diffs_know_scrolling() {
+    let full = "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
+    assert_eq!(diff(full, "\r\nseven"), "scrolled 1; added 5 \"seven\"");
+    assert_eq!(diff(full, "\x1b[H\x1bMzero"), "scrolled -1; added 0 \"zero\"");
+    assert_eq!(diff(full, "\x1b[2S"), "scrolled 2");
+}
+
+#[test]
+fn a_diff_is_never_larger_than_the_screen() {
+    let full = "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
+    assert_eq!(diff(full, "\x1b[2J\x1b[H$ "), "scrolled 6; added 0 \"$\"");
+    assert_eq!(diff(full, "\x1b[2J"), "scrolled 6");
+}
+
+#[test]
+fn a_change_of_size_cannot_be_said_as_a_diff() {
+    let mut session = session();
+    let seq = show(&mut session, 0, "text").seq();
+    session.resize(Time::from_ms(1), COLS + 1, ROWS);
+    assert!(session.frame().seq() > seq);
+    assert!(session.history().diff_since(seq).is_none());
+}
+
+#[test]
+fn the_hash_is_of_what_is_visible() {
+    let hash = |bytes: &str| show(&mut session(), 0, bytes).hash();
+    assert_eq!(hash("abc"), hash("xyz\rabc\x1b[4;4H"));
+    assert_ne!(hash("abc"), hash("abd"));
+    assert_ne!(hash("abc"), hash("\x1b[1mabc"));
+    assert_ne!(hash("a\r\nb"), hash("b\r\na"));
+}
+
+#[test]
+fn highlighted_spans_are_the_selection() {
+    let selection = |bytes: &str| {
+        let frame = show(&mut session(), 0, bytes);
+        let all = frame
+            .selection()
+            .into_iter()
+            .map(|s| format!("{}:{}-{} {}", s.row, s.from, s.to, s.text));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(selection("one\r\n\x1b[7m two \x1b[m\r\nthree"), "1:0-5 two");
+    assert_eq!(selection("one\r\n\x1b[44m\x1b[Ktwo\x1b[m\r\nthree"), "1:0-20 two");
+    assert_eq!(selection("plain \x1b[1mbold\x1b[m \x1b[31mred\x1b[m"), "");
+    // Three rows of one background are an area and no selection, and one of another in it is.
+    let area = "\x1b[47m\x1b[2J\x1b[Ha\r\n\x1b[44mb\x1b[47m\r\nc";
+    assert_eq!(selection(area), "1:0-1 b");
+    assert_eq!(selection("\x1b[7m     \x1b[m"), "", "nothing is selected where there is no text");
+}
+
+#[test]
+fn annotated_text_marks_the_runs_of_all_rows() {
+    let frame = show(&mut session(), 0, "\x1b[31mred\x1b[m [x]\r\n\r\n\x1b[1;4mtitle\x1b[m");
+    assert_eq!(frame.annotated(), "[r]red[/] [[x]\n\n[+_]title[/]");
+    assert_eq!(frame.rows()[0].style_at(5), Style::default());
+}

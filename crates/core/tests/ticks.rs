@@ -1,0 +1,213 @@
+//! When cells were drawn, who may look before they disappear, and the numbers of lines.
+
+use awaitty_core::{Line, Screen, Tick};
+
+const COLS: usize = 10;
+const ROWS: usize = 4;
+
+/// A screen with one letter a row, everything looked at.
+fn seen() -> Screen {
+    let mut screen = Screen::new(COLS, ROWS, 100);
+    screen.feed(b"aaa\r\nbbb\r\nccc\r\nddd");
+    screen.advance_tick();
+    screen
+}
+
+/// The rows' ticks, relative to the current one: `0` drawn since the last look, `1` before it, `.`
+/// never.
+fn ticks(screen: &Screen) -> Vec<String> {
+    let tick = |row: usize, col: usize| match screen.tick_at(row, col) {
+        Tick(0) => ".".to_owned(),
+        tick => (screen.tick().0 - tick.0).to_string(),
+    };
+    (0..screen.rows()).map(|row| (0..6).map(|col| tick(row, col)).collect()).collect()
+}
+
+fn check_ticks(bytes: &str, expected: [&str; ROWS]) {
+    let mut screen = seen();
+    screen.feed(bytes.as_bytes());
+    assert_eq!(ticks(&screen), expected, "{bytes:?}");
+}
+
+/// What the looks saw: the text of the screen at each.
+fn looks(bytes: &str) -> Vec<String> {
+    let mut screen = Screen::new(COLS, ROWS, 100);
+    let mut seen = Vec::new();
+    screen.feed_watched(bytes.as_bytes(), &mut |screen| seen.push(screen.text()));
+    seen
+}
+
+#[test]
+fn writing_and_erasing_draw() {
+    check_ticks("", ["111...", "111...", "111...", "111..."]);
+    check_ticks("\x1b[Hx", ["011...", "111...", "111...", "111..."]);
+    check_ticks("\x1b[Ha", ["011...", "111...", "111...", "111..."]);
+    check_ticks("\x1b[2;2H\x1b[K", ["111...", "100000", "111...", "111..."]);
+    check_ticks("\x1b[2;2H\x1b[2X", ["111...", "100...", "111...", "111..."]);
+    check_ticks("\x1b[2J", ["000000"; ROWS]);
+}
+
+#[test]
+fn moving_does_not_draw() {
+    check_ticks("\n", ["111...", "111...", "111...", "......"]);
+    check_ticks("\x1b[2S", ["111...", "111...", "......", "......"]);
+    check_ticks("\x1b[T", ["......", "111...", "111...", "111..."]);
+    check_ticks("\x1b[Hx\x1b[2;1H\x1b[L", ["011...", "......", "111...", "111..."]);
+    check_ticks("\x1b[Hx\x1b[M", ["111...", "111...", "111...", "......"]);
+    check_ticks("\x1b[2;3r\x1b[3;1Hx\n", ["111...", "011...", "......", "111..."]);
+    check_ticks("\x1b[H\x1b[2@", ["00111.", "111...", "111...", "111..."]);
+    check_ticks("\x1b[Hx\x1b[1;2H\x1b[@", ["0011..", "111...", "111...", "111..."]);
+    check_ticks("\x1b[?69h\x1b[1;2s\x1b[Hx\x1b[S", ["111...", "111...", "111...", "..1..."]);
+}
+
+#[test]
+fn the_cursor_and_the_pen_draw_nothing() {
+    check_ticks(
+        "\x1b[3;3H\x1b[1m\x1b[?25l\t\x1b[6n\x1b]2;t\x07",
+        ["111...", "111...", "111...", "111..."],
+    );
+}
+
+#[test]
+fn ticks_go_to_the_scrollback_with_their_line() {
+    let mut screen = seen();
+    screen.feed(b"\x1b[1;3Hx\x1b[4;1H\n");
+    let (line, row) = screen.scrollback().get(0).expect("a line left");
+    assert_eq!((line, row.text()), (Line(1), "aax"));
+    assert_eq!((row.tick_at(0), row.tick_at(2), row.tick_at(3)), (Tick(1), Tick(2), Tick(0)));
+}
+
+#[test]
+fn nobody_is_called_for_what_stays() {
+    assert_eq!(looks("abc\r\ndef\r\n\tghi\x1b[1m!"), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_erased_is_looked_at_first() {
+    assert_eq!(looks("PASS\x1b[2K"), ["PASS"]);
+    assert_eq!(looks("PASS\x1b[H\x1b[JFAIL"), ["PASS", ""]);
+    assert_eq!(looks("PASS\x1bcx"), ["PASS", ""]);
+    assert_eq!(looks("PASS\x1b[4D\x1b[2P"), ["PASS"]);
+    assert_eq!(looks("PASS\x1b[4D\x1b[2@"), ["PASS"]);
+    assert_eq!(looks("PASS\x1b[1;1;1;4$z"), ["PASS"]);
+    assert_eq!(looks("PASS\x1b[65;1;1;1;4$x"), ["PASS"]);
+    assert_eq!(looks("PASS\x1b#8"), ["PASS"]);
+}
+
+#[test]
+fn what_is_overwritten_is_looked_at_first() {
+    assert_eq!(looks("10%\r20%\r30%\rxyz"), ["10%", "20%", "30%"]);
+    assert_eq!(looks("世\x08x"), ["世"]);
+    assert_eq!(looks("ab\x08世"), ["ab"]);
+    assert_eq!(looks("ab\rx\rc"), ["ab", "xb"], "what was seen is not shown again");
+}
+
+#[test]
+fn what_scrolls_away_is_looked_at_first_a_screenful_at_a_time() {
+    let lines: String = (1..=12).map(|i| format!("{i}\r\n")).collect();
+    assert_eq!(looks(&lines), ["1\n2\n3\n4", "5\n6\n7\n8", "9\n10\n11\n12"]);
+    assert_eq!(looks("a\x1b[S"), ["a"]);
+    assert_eq!(looks("\x1b[4;1Ha\x1b[T"), ["\n\n\na"]);
+    assert_eq!(looks("a\x1b[M"), ["a"]);
+    assert_eq!(looks("\x1b[4;1Ha\x1b[L"), ["\n\n\na"]);
+}
+
+#[test]
+fn what_another_screen_hides_is_looked_at_first() {
+    assert_eq!(looks("PASS\x1b[?1049h"), ["PASS"]);
+    assert_eq!(looks("\x1b[?47hPASS\x1b[?47l"), ["PASS"]);
+}
+
+#[test]
+fn what_was_already_looked_at_is_not_shown_again() {
+    let mut screen = seen();
+    screen.feed_watched(b"\x1b[H\x1b[2J", &mut |screen| panic!("{}", screen.text()));
+    assert_eq!(screen.text(), "");
+}
+
+fn numbers(screen: &Screen) -> Vec<u64> {
+    (0..screen.rows()).map(|row| screen.line(row).0).collect()
+}
+
+/// The number of the line that begins with a text, on the screen or off it.
+fn find(screen: &Screen, text: &str) -> Option<u64> {
+    let on = (0..screen.rows()).map(|row| (screen.line(row), screen.row(row).text().to_owned()));
+    let off = (0..screen.scrollback().len()).filter_map(|i| screen.scrollback().text(i));
+    let mut all = off.map(|(line, text)| (line, text.to_owned())).chain(on);
+    all.find(|(_, line)| line.starts_with(text)).map(|(line, _)| line.0)
+}
+
+#[test]
+fn a_line_keeps_its_number_while_it_scrolls_and_after() {
+    let mut screen = Screen::new(COLS, ROWS, 100);
+    assert_eq!(numbers(&screen), [1, 2, 3, 4]);
+    for i in 1..=20 {
+        screen.feed(format!("{i:03}\r\n").as_bytes());
+        for before in 1..=i {
+            assert_eq!(find(&screen, &format!("{before:03}")), Some(before));
+        }
+    }
+    assert_eq!(numbers(&screen), [18, 19, 20, 21]);
+    assert_eq!(screen.scrollback().text(4), Some((Line(5), "005")));
+    assert_eq!(screen.scrollback().position(Line(7)), 6);
+    assert_eq!(screen.scrollback().first(), Some(Line(1)));
+    assert_eq!(screen.scrollback().last(), Some(Line(17)));
+}
+
+#[test]
+fn the_oldest_lines_are_dropped_and_the_numbers_go_on() {
+    let mut screen = Screen::new(COLS, ROWS, 5);
+    for i in 1..=1000 {
+        screen.feed(format!("{i}\r\n").as_bytes());
+    }
+    assert_eq!(screen.scrollback().len(), 5);
+    assert_eq!(screen.scrollback().text(0), Some((Line(993), "993")));
+    screen.feed(b"\x1b[3J");
+    assert!(screen.scrollback().is_empty());
+    screen.feed(b"1001\r\n");
+    assert_eq!(screen.scrollback().text(0), Some((Line(998), "998")));
+}
+
+#[test]
+fn numbers_survive_a_change_of_size() {
+    let mut screen = Screen::new(20, 6, 100);
+    screen.feed(b"one\r\ntwo is rather long\r\nthree\r\nfour\r\n$ ");
+    let names = ["one", "two", "three", "four", "$"];
+    let before: Vec<_> = names.iter().map(|name| find(&screen, name)).collect();
+    assert_eq!(before, [Some(1), Some(2), Some(3), Some(4), Some(5)]);
+    for (cols, rows) in [(8, 6), (8, 3), (30, 3), (30, 10), (5, 2), (20, 6)] {
+        screen.resize(cols, rows);
+        let after: Vec<_> = names.iter().map(|name| find(&screen, name)).collect();
+        assert_eq!(after, before, "{cols}x{rows}");
+    }
+    assert_eq!(screen.text(), "one\ntwo is rather long\nthree\nfour\n$");
+    assert_eq!((screen.cursor().row, screen.cursor().col), (4, 2));
+    screen.feed(b"\r\nsix");
+    assert_eq!(find(&screen, "six"), Some(6));
+}
+
+#[test]
+fn wrapped_lines_are_joined_again_when_there_is_room() {
+    let mut screen = Screen::new(10, 5, 100);
+    screen.feed("0123456789abcdefghij世界\r\nnext\r\n".as_bytes());
+    assert_eq!(screen.text(), "0123456789\nabcdefghij\n世界\nnext");
+    screen.resize(40, 5);
+    assert_eq!(screen.text(), "0123456789abcdefghij世界\nnext");
+    screen.resize(7, 3);
+    assert_eq!(screen.text(), "世界\nnext", "a wide character is not cut in two");
+    let above = (0..3).filter_map(|i| screen.scrollback().text(i)).map(|(_, text)| text);
+    assert_eq!(above.collect::<Vec<_>>(), ["0123456", "789abcd", "efghij"]);
+    screen.resize(10, 5);
+    assert_eq!(screen.text(), "0123456789\nabcdefghij\n世界\nnext");
+}
+
+#[test]
+fn a_full_scrollback_of_plain_lines_is_small() {
+    let mut screen = Screen::new(120, 40, 10_000);
+    for i in 0..10_040 {
+        screen.feed(format!("{i:08} {}\r\n", "x".repeat(71)).as_bytes());
+    }
+    assert_eq!(screen.scrollback().len(), 10_000);
+    let bytes = screen.scrollback().memory();
+    assert!(bytes <= 1_500_000, "{bytes}");
+}

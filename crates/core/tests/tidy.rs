@@ -1,0 +1,129 @@
+//! The rules of style that matter, as a test and not as a wish.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines of code in a file; a table of sequences may be longer than a thought, but not by much.
+const FILE_LINES_MAX: usize = 450;
+
+/// Lines of a function: a screen.
+const FUNCTION_LINES_MAX: usize = 70;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let Ok(entries) = fs::read_dir(folder) else { return found };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let skipped = ["target", ".git", "node_modules", "recorded"];
+        if path.is_dir() && !skipped.contains(&name.to_string_lossy().as_ref()) {
+            found.extend(files(&path, ending));
+        } else if path.extension().is_some_and(|found| found == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// All Rust files with their text.
+fn sources() -> Vec<(PathBuf, String)> {
+    let found = files(&root().join("crates"), "rs");
+    assert!(found.len() > 20, "the sources are there");
+    found
+        .into_iter()
+        .map(|path| (path.clone(), fs::read_to_string(path).unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    for (path, text) in sources() {
+        assert!(text.starts_with("//! "), "{}", path.display());
+    }
+}
+
+#[test]
+fn files_and_functions_fit_a_head() {
+    for (path, text) in sources() {
+        let is_test = path.components().any(|part| part.as_os_str() == "tests");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//")).count();
+        assert!(is_test || lines <= FILE_LINES_MAX, "{} has {lines} lines of code", path.display());
+        let mut begun: Option<(usize, &str)> = None;
+        for (number, line) in text.lines().enumerate() {
+            let body = line.trim_start();
+            let indent = line.len() - body.len();
+            let is_function = [
+                "fn ",
+                "pub fn ",
+                "pub(crate) fn ",
+                "pub(super) fn ",
+                "async fn ",
+                "pub async fn ",
+            ]
+            .iter()
+            .any(|start| body.starts_with(start));
+            if is_function && indent <= 4 {
+                begun = Some((number, line));
+            }
+            if (line == "}" || line == "    }")
+                && let Some((first, name)) =
+                    begun.take_if(|(_, name)| name.len() - name.trim_start().len() == indent)
+            {
+                let length = number - first + 1;
+                assert!(
+                    length <= FUNCTION_LINES_MAX,
+                    "{}: {name} has {length} lines",
+                    path.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_sleeps() {
+    for (path, text) in sources() {
+        if path.ends_with("tidy.rs") {
+            continue;
+        }
+        assert!(!text.contains("sleep("), "{} sleeps", path.display());
+    }
+}
+
+#[test]
+fn the_core_knows_no_io_no_clock_and_no_wire() {
+    let words = [
+        "tokio",
+        "Instant::now",
+        "SystemTime",
+        "std::fs",
+        "std::env",
+        "std::net",
+        "std::thread",
+        "serde",
+    ];
+    for path in files(&root().join("crates/core/src"), "rs") {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        for word in words {
+            assert!(!text.contains(word), "{} names {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn links_in_documents_lead_somewhere() {
+    for path in files(&root(), "md") {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            assert!(folder.join(target).exists(), "{}: {target}", path.display());
+        }
+    }
+}
