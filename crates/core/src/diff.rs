@@ -12,14 +12,17 @@ use crate::style::Style;
 /// What a row of a diff costs besides its text, in characters: its number and what goes with it.
 const ROW_COST: usize = 4;
 
+/// What a scroll must save to be worth saying: a line or two that merely moved is not one.
+const SCROLL_COST: usize = 8;
+
 /// How a row changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
     /// It has another text.
     Changed,
-    /// It was blank.
+    /// It had no text.
     Added,
-    /// It is blank now.
+    /// It has no text now.
     Removed,
     /// It has the same text in another style.
     Style,
@@ -45,6 +48,8 @@ pub struct Diff {
     pub scrolled: isize,
     /// The rows that changed besides.
     pub changes: Vec<Change>,
+    /// The whole screen was inverted, or is no more.
+    pub reversed: bool,
 }
 
 impl Diff {
@@ -53,17 +58,18 @@ impl Diff {
         if old.cols() != new.cols() || old.rows().len() != new.rows().len() {
             return None;
         }
+        let reversed = old.is_reverse() != new.is_reverse();
         let (old, new) = (old.rows(), new.rows());
-        let scrolled = best_shift(old, new);
+        let scrolled = shift_between(old, new);
         let changes = (0..new.len())
             .filter_map(|row| change(shifted(old, scrolled, row), &new[row], row))
             .collect();
-        Some(Diff { scrolled, changes })
+        Some(Diff { scrolled, changes, reversed })
     }
 
     /// Tells whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.scrolled == 0 && self.changes.is_empty()
+        self.scrolled == 0 && self.changes.is_empty() && !self.reversed
     }
 
     /// The rows of the new frame, made of the old one's.
@@ -96,7 +102,7 @@ fn change(old: Option<&Arc<Row>>, new: &Arc<Row>, row: usize) -> Option<Change> 
         (ChangeKind::Style, restyled(old.map(|old| &**old), new))
     } else if old_text.is_empty() {
         (ChangeKind::Added, Vec::new())
-    } else if new.is_blank() {
+    } else if new.text().is_empty() {
         (ChangeKind::Removed, Vec::new())
     } else {
         (ChangeKind::Changed, Vec::new())
@@ -120,7 +126,7 @@ fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
 
 /// The shift after which the fewest characters have to be said. Saying the whole new screen is one
 /// of the candidates (everything scrolled away), so a diff is never larger than that.
-fn best_shift(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
+pub(crate) fn shift_between(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
     let rows = new.len() as isize;
     let cost = |scrolled: isize, limit: usize| {
         let mut sum = 0;
@@ -145,7 +151,8 @@ fn best_shift(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
         if least == 0 {
             break;
         }
-        let cost = cost(scrolled, least);
+        let said = if scrolled == rows { 0 } else { SCROLL_COST };
+        let cost = cost(scrolled, least) + said;
         if cost < least {
             (best, least) = (scrolled, cost);
         }

@@ -9,7 +9,7 @@ use crate::lines::LineNumbers;
 use crate::row::Row;
 use crate::screen::{CursorShape, Screen};
 use crate::style::{Attrs, Color, Style};
-use crate::{Line, Seq, Tick};
+use crate::{Line, Seq, Tick, Time};
 
 /// Where the cursor is and what it looks like. Rows and columns count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +43,7 @@ pub struct Selection {
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub(crate) seq: Seq,
+    pub(crate) time: Time,
     cols: usize,
     rows: Box<[Arc<Row>]>,
     lines: LineNumbers,
@@ -55,7 +56,7 @@ pub struct Frame {
 
 impl Frame {
     /// Takes the screen as it is. Rows that did not change since another frame are shared with it.
-    pub(crate) fn new(seq: Seq, screen: &Screen) -> Frame {
+    pub(crate) fn new(seq: Seq, time: Time, screen: &Screen) -> Frame {
         let rows: Box<[Arc<Row>]> = (0..screen.rows()).map(|row| screen.row(row)).collect();
         let mut hasher = FastHasher::default();
         hasher.write_usize(screen.cols());
@@ -63,6 +64,7 @@ impl Frame {
         rows.iter().for_each(|row| hasher.write_u64(row.hash()));
         Frame {
             seq,
+            time,
             cols: screen.cols(),
             rows,
             lines: screen.line_numbers().clone(),
@@ -77,6 +79,11 @@ impl Frame {
     /// The frame's number.
     pub fn seq(&self) -> Seq {
         self.seq
+    }
+
+    /// When the screen began to look like this.
+    pub fn time(&self) -> Time {
+        self.time
     }
 
     /// The number of columns.

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::Seq;
 use crate::diff::Diff;
 use crate::frame::Frame;
 use crate::screen::Screen;
+use crate::{Seq, Time};
 
 /// Frames kept. At the most that a flood gives, one in 16 ms, they reach back 3 seconds; frames
 /// share their rows, so they cost what changed.
@@ -16,24 +16,28 @@ pub const FRAMES_MAX: usize = 200;
 #[derive(Clone, Debug)]
 pub struct History {
     frames: VecDeque<Arc<Frame>>,
+    /// The newest of the frames that were dropped.
+    dropped: Option<Arc<Frame>>,
 }
 
 impl History {
-    pub(crate) fn new(screen: &Screen) -> History {
-        History { frames: VecDeque::from([Arc::new(Frame::new(Seq(0), screen))]) }
+    pub(crate) fn new(now: Time, screen: &Screen) -> History {
+        let blank = Arc::new(Frame::new(Seq(0), now, screen));
+        History { frames: VecDeque::from([blank]), dropped: None }
     }
 
     /// Takes a frame of the screen. Its number grows only if something visible changed; else it
     /// takes the place of the newest, whose cells may have been drawn again and whose cursor may
     /// have moved. Returns the frame, and whether it is a new one.
-    pub(crate) fn take(&mut self, screen: &Screen) -> (Arc<Frame>, bool) {
+    pub(crate) fn take(&mut self, now: Time, screen: &Screen) -> (Arc<Frame>, bool) {
         let newest = self.newest();
-        let mut frame = Frame::new(newest.seq(), screen);
+        let mut frame = Frame::new(newest.seq(), newest.time(), screen);
         let changed = !frame.looks_like(newest);
         if changed {
             frame.seq = Seq(newest.seq().0 + 1);
+            frame.time = now;
             if self.frames.len() == FRAMES_MAX {
-                self.frames.pop_front();
+                self.dropped = self.frames.pop_front();
             }
         } else {
             self.frames.pop_back();
@@ -51,6 +55,11 @@ impl History {
     /// The oldest frame that is kept.
     pub fn oldest(&self) -> &Arc<Frame> {
         self.frames.front().expect("there is always a frame")
+    }
+
+    /// The newest of the frames that are kept no more, if there are any.
+    pub(crate) fn dropped(&self) -> Option<&Arc<Frame>> {
+        self.dropped.as_ref()
     }
 
     /// A frame, if it is still kept.

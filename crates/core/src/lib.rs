@@ -35,24 +35,34 @@ mod diff;
 mod frame;
 mod history;
 mod intern;
+mod keys;
 mod lines;
+mod pattern;
 mod row;
 mod screen;
 mod scrollback;
+mod search;
 mod session;
 mod style;
+mod wait;
+mod waits;
 
 pub use diff::{Change, ChangeKind, Diff};
 pub use frame::{Cursor, Frame, Selection};
 pub use history::{FRAMES_MAX, History};
+pub use keys::{Key, KeyError, Mouse, MouseAction, encode_mouse};
+pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
 pub use row::{Row, Span};
 pub use screen::{
-    COLS_MAX, CursorShape, EVENTS_MAX, Event, LINKS_MAX, Mark, MouseEncoding, MouseTracking,
-    REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
+    COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event, LINKS_MAX, Mark, MouseEncoding,
+    MouseTracking, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
 };
 pub use scrollback::Scrollback;
+pub use search::Match;
 pub use session::{FRAME_INTERVAL, Session, UPDATE_MAX};
 pub use style::{Attrs, Color, LinkId, Style, Underline};
+
+pub use wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
 
 use std::time::Duration;
 

@@ -163,6 +163,15 @@ impl Row {
         (byte + (at - col)).min(self.text.len())
     }
 
+    /// For each cell of the text: its bytes, and whether it is wide.
+    pub(crate) fn cell_sizes(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
+        let ascii = if self.shapes.is_empty() { self.text.len() } else { 0 };
+        let shaped = self.shapes.iter().flat_map(|shape| {
+            std::iter::repeat_n((usize::from(shape.bytes), shape.wide), usize::from(shape.cells))
+        });
+        std::iter::repeat_n((1, false), ascii).chain(shaped)
+    }
+
     /// The text of some columns.
     pub fn slice(&self, from: usize, to: usize) -> &str {
         let (from, to) = (self.byte_of(from), self.byte_of(to));

@@ -1,16 +1,20 @@
-//! A terminal over time: a screen, and the frames that a person could have seen of it.
+//! A terminal over time: a screen, the frames that a person could have seen of it, and the waits.
 //!
 //! [`Session`] has four kinds of methods: getters; `handle_*`, which take in what happened and when;
-//! commands; and `poll_*`, which say what is to be done. Whoever drives it calls the second and
-//! third, then drains the fourth. It reads no clock and never sleeps.
+//! commands (`start_wait`, `cancel_wait`, `resize`); and `poll_*`, which say what is to be done.
+//! Whoever drives it calls the second and third, then drains the fourth. It reads no clock and never
+//! sleeps. Checking and registering a wait are one step here, so nothing can fall between them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Time;
 use crate::frame::Frame;
 use crate::history::History;
-use crate::screen::Screen;
+use crate::screen::{EchoBy, Screen};
+use crate::search::{Match, Matches, all_places, drawn_places, frame_places, screen_places};
+use crate::wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
+use crate::waits::{Anchor, Wait, Waits, elapsed};
+use crate::{Line, Seq, Tick, Time};
 
 /// A program that never stops printing is seen at least this often, as on a display of 60 Hz.
 pub const FRAME_INTERVAL: Duration = Duration::from_millis(16);
@@ -19,15 +23,26 @@ pub const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// ends one cannot freeze us.
 pub const UPDATE_MAX: Duration = Duration::from_millis(150);
 
-/// A screen and its frames.
-#[derive(Clone, Debug)]
+/// A screen, its frames, and the waits for something on it.
+#[derive(Debug)]
 pub struct Session {
     screen: Screen,
     history: History,
+    waits: Waits,
+    ended: Vec<WaitEnded>,
+    /// The moment just before the last input.
+    input: Anchor,
+    input_at: Time,
+    /// The program may not have read all of its input.
+    input_unread: bool,
+    exit: Option<Exit>,
+    closed: bool,
     /// When the last frame was taken.
     framed_at: Time,
-    /// Something was fed since.
-    unframed: bool,
+    /// When the first of what was fed since came.
+    unframed: Option<Time>,
+    /// When a frame was taken at the edge of an update although the last one was not old.
+    edge_framed_at: Option<Time>,
     /// When the synchronized update that is open began.
     update_began: Option<Time>,
 }
@@ -36,9 +51,26 @@ impl Session {
     /// A blank terminal of the given size that keeps at most `scrollback` lines.
     pub fn new(now: Time, cols: usize, rows: usize, scrollback: usize) -> Session {
         let mut screen = Screen::new(cols, rows, scrollback);
-        let history = History::new(&screen);
+        let history = History::new(now, &screen);
+        let frame = Arc::clone(history.newest());
+        let input =
+            Anchor { tick: screen.tick(), line: Line(1), frame, enters: 0, truncated: false };
         screen.advance_tick();
-        Session { screen, history, framed_at: now, unframed: false, update_began: None }
+        Session {
+            screen,
+            history,
+            waits: Waits::default(),
+            ended: Vec::new(),
+            input,
+            input_at: now,
+            input_unread: false,
+            exit: None,
+            closed: false,
+            framed_at: now,
+            unframed: None,
+            edge_framed_at: None,
+            update_began: None,
+        }
     }
 
     /// The screen as it is, perhaps in the middle of an update.
@@ -56,47 +88,183 @@ impl Session {
         self.history.newest()
     }
 
+    /// How the program ended, if it did.
+    pub fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// How many waits are running.
+    pub fn waits_running(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// When the text on the screen last changed, or input was sent.
+    pub fn active_at(&self) -> Time {
+        self.frame().time().max(self.input_at)
+    }
+
+    /// The frame that a wait with that anchor compares with.
+    pub fn anchor_seq(&self, since: Since) -> Seq {
+        match since {
+            Since::Input => self.input.frame.seq(),
+            Since::Now | Since::Screen => self.frame().seq(),
+            Since::Frame(seq) => seq,
+        }
+    }
+
+    /// The last lines of output, on the screen and off it, without blank ones at the end.
+    pub fn last_lines(&self, count: usize) -> Vec<String> {
+        let screen = &self.screen;
+        let from = Line(screen.line(0).0.saturating_sub(count as u64));
+        let mut lines: Vec<String> =
+            all_places(screen, from).iter().map(|place| place.row.text().to_owned()).collect();
+        let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1);
+        lines.truncate(end);
+        lines.split_off(end.saturating_sub(count))
+    }
+
     /// The program printed something, and may have printed more that was not read yet.
     pub fn handle_output(&mut self, now: Time, mut bytes: &[u8]) {
-        self.handle_time(now);
+        self.end_overdue_update(now);
         while !bytes.is_empty() {
             let updating = self.screen.is_synchronized();
-            self.screen.feed_update(&mut bytes, None);
-            self.unframed = true;
-            // Feeding stopped where an update ended, even if another begins at once, so the screen
-            // is complete unless one is open.
-            if !self.screen.is_synchronized() {
-                self.update_began = None;
-                if now.since(self.framed_at) >= FRAME_INTERVAL {
-                    self.take_frame(now);
-                }
-            } else if !updating {
-                self.update_began = Some(now);
+            self.feed(&mut bytes);
+            let began = *self.unframed.get_or_insert(now);
+            let is_edge = self.screen.is_synchronized() != updating;
+            self.update_began = match self.update_began {
+                _ if !self.screen.is_synchronized() => None,
+                None => Some(now),
+                began => began,
+            };
+            // Feeding stopped at the edge of an update, where the screen is complete: as nothing was
+            // drawn by its beginning, or because it ended.
+            let is_complete = is_edge || !updating;
+            let is_due = now.since(began) >= FRAME_INTERVAL || is_edge && self.is_edge_due(now);
+            if is_complete && is_due {
+                self.take_frame(now);
             }
         }
     }
 
     /// All that the program printed was read.
     pub fn handle_drained(&mut self, now: Time) {
-        self.handle_time(now);
-        if self.unframed && !self.screen.is_synchronized() {
-            self.take_frame(now);
-        }
+        self.end_overdue_update(now);
+        self.catch_up(now);
     }
 
     /// Time passed.
     pub fn handle_time(&mut self, now: Time) {
-        if self.update_deadline().is_some_and(|deadline| deadline <= now) {
-            self.screen.end_update();
-            self.update_began = None;
-            self.take_frame(now);
+        self.end_overdue_update(now);
+        for id in self.waits.due(now) {
+            let Some(wait) = self.waits.get(id) else { continue };
+            let holds = wait.holds_at().is_some_and(|time| time <= now);
+            let settles = matches!(wait.spec.condition, Condition::Settled(_));
+            let expired = wait.spec.deadline.is_some_and(|deadline| deadline <= now);
+            if holds && settles && self.input_unread && !expired {
+                self.waits.put_off(id, now);
+            } else {
+                // What was read and not drained yet still counts.
+                self.catch_up(now);
+                self.end(id, now, if holds { Outcome::Met } else { Outcome::Timeout });
+            }
+        }
+    }
+
+    /// Input is about to be handed to the program: `text` is what of it can be echoed, and by whom.
+    pub fn handle_input(&mut self, now: Time, text: &str, by: EchoBy) {
+        self.catch_up(now);
+        self.input = self.anchor_here();
+        self.input.enters = text.matches(['\r', '\n']).count();
+        self.input_at = now;
+        self.screen.expect_echo(text, by);
+    }
+
+    /// The program reads keys and not lines now, as a line editor does.
+    pub fn handle_line_editor(&mut self) {
+        self.screen.line_editor_begins();
+    }
+
+    /// Whether the program has input that it did not read yet, as far as anybody knows.
+    pub fn handle_input_unread(&mut self, unread: bool) {
+        self.input_unread = unread;
+    }
+
+    /// The program ended, and all that it printed was handed over before.
+    pub fn handle_exit(&mut self, now: Time, exit: Exit) {
+        self.exit = Some(exit);
+        self.input_unread = false;
+        self.screen.end_update();
+        self.update_began = None;
+        self.take_frame(now);
+        for id in self.waits.ids() {
+            let is_exit = self
+                .waits
+                .get(id)
+                .is_some_and(|wait| matches!(wait.spec.condition, Condition::Exit));
+            self.end(id, now, if is_exit { Outcome::Met } else { Outcome::Exited });
+        }
+    }
+
+    /// The terminal goes away.
+    pub fn handle_close(&mut self, now: Time) {
+        self.closed = true;
+        self.catch_up(now);
+        for id in self.waits.ids() {
+            self.end(id, now, Outcome::Closed);
         }
     }
 
     /// Changes the size.
     pub fn resize(&mut self, now: Time, cols: usize, rows: usize) {
+        // What the change cuts off is looked at first.
+        self.catch_up(now);
         self.screen.resize(cols, rows);
-        self.take_frame(now);
+        self.unframed = Some(now);
+        self.catch_up(now);
+    }
+
+    /// Starts a wait, which may end at once.
+    ///
+    /// # Errors
+    /// If its anchor is a frame that does not exist yet; nothing has changed then.
+    pub fn start_wait(&mut self, now: Time, spec: Spec) -> Result<WaitId, WaitError> {
+        if let Since::Frame(asked) = spec.since
+            && asked > self.frame().seq()
+        {
+            return Err(WaitError::FromTheFuture { asked, newest: self.frame().seq() });
+        }
+        self.catch_up(now);
+        let id = self.waits.new_id();
+        let anchor = self.anchor(spec.since);
+        let frames: Vec<_> = self.frames_since(&anchor).cloned().collect();
+        let mut wait = Wait::new(spec, anchor, now, &frames);
+        if matches!(wait.spec.condition, Condition::Settled(_)) {
+            wait.count_from(self.input_at);
+        }
+        let settles = matches!(wait.spec.condition, Condition::Settled(_));
+        let holds =
+            wait.holds_at().is_some_and(|time| time <= now) && !(settles && self.input_unread);
+        let deadline = wait.spec.deadline;
+        if let Some(finding) = self.finding_at_once(&wait, &frames) {
+            self.push_ended(id, &wait, now, Outcome::Met, finding);
+            return Ok(id);
+        }
+        self.waits.add(id, wait);
+        if holds || self.exit.is_some() && self.is_exit_wait(id) {
+            self.end(id, now, Outcome::Met);
+        } else if self.closed {
+            self.end(id, now, Outcome::Closed);
+        } else if self.exit.is_some() {
+            self.end(id, now, Outcome::Exited);
+        } else if deadline.is_some_and(|deadline| deadline <= now) {
+            self.end(id, now, Outcome::Timeout);
+        }
+        Ok(id)
+    }
+
+    /// Forgets a wait; nothing is left of it.
+    pub fn cancel_wait(&mut self, id: WaitId) {
+        self.waits.remove(id);
     }
 
     /// Takes what is to be sent to the program.
@@ -104,20 +272,235 @@ impl Session {
         self.screen.take_replies()
     }
 
+    /// Takes the waits that ended.
+    pub fn poll_ended(&mut self) -> Vec<WaitEnded> {
+        std::mem::take(&mut self.ended)
+    }
+
     /// When [`handle_time`](Self::handle_time) is to be called, if nothing happens before.
     pub fn poll_wake(&self) -> Option<Time> {
-        self.update_deadline()
+        let update = self.update_deadline();
+        [update, self.waits.next_timer()].into_iter().flatten().min()
+    }
+
+    fn is_exit_wait(&self, id: WaitId) -> bool {
+        self.waits.get(id).is_some_and(|wait| matches!(wait.spec.condition, Condition::Exit))
     }
 
     fn update_deadline(&self) -> Option<Time> {
         self.update_began.map(|began| began.after(UPDATE_MAX))
     }
 
+    fn end_overdue_update(&mut self, now: Time) {
+        if self.update_deadline().is_some_and(|deadline| deadline <= now) {
+            self.screen.end_update();
+            self.update_began = None;
+            self.take_frame(now);
+        }
+    }
+
+    /// At the edge of an update the screen may be complete for the last time in a while, so it is seen
+    /// even if the last frame is not old, but no more than once in the time between two.
+    fn is_edge_due(&mut self, now: Time) -> bool {
+        let is_old = |time: Time| now.since(time) >= FRAME_INTERVAL;
+        if !self.screen.has_drawn() || is_old(self.framed_at) {
+            return self.screen.has_drawn();
+        }
+        let due = self.edge_framed_at.is_none_or(is_old);
+        if due {
+            self.edge_framed_at = Some(now);
+        }
+        due
+    }
+
+    /// Feeds up to the edge of an update; whoever waits for text looks before it disappears.
+    fn feed(&mut self, bytes: &mut &[u8]) {
+        if !self.waits.want_text() {
+            return self.screen.feed_update(bytes, None);
+        }
+        let waits = &mut self.waits;
+        let mut look = |screen: &Screen| judge(waits, screen);
+        self.screen.feed_update(bytes, Some(&mut look));
+    }
+
+    /// Takes a frame of what was fed, unless it is not complete.
+    fn catch_up(&mut self, now: Time) {
+        if self.unframed.is_some() && !self.screen.is_synchronized() {
+            self.take_frame(now);
+        }
+    }
+
     fn take_frame(&mut self, now: Time) {
-        self.history.take(&self.screen);
+        if self.waits.want_text() {
+            judge(&mut self.waits, &self.screen);
+        }
+        let before = Arc::clone(self.frame());
+        let (frame, changed) = self.history.take(now, &self.screen);
         // What was drawn so far has been seen; what comes now is later.
         self.screen.advance_tick();
         self.framed_at = now;
-        self.unframed = false;
+        self.unframed = None;
+        for (id, found) in self.waits.take_matched() {
+            if let Some(wait) = self.waits.remove(id) {
+                let finding = self.text_finding(&wait, found);
+                self.push_ended(id, &wait, now, Outcome::Met, finding);
+            }
+        }
+        if changed {
+            self.waits.note_frame(now, &before, &frame);
+            self.end_gone(now);
+            self.end_first_changes(now);
+        }
     }
+
+    /// Ends the waits for a text to be gone that is gone.
+    fn end_gone(&mut self, now: Time) {
+        for id in self.waits.ids() {
+            let Some(Wait { spec, .. }) = self.waits.get(id) else { continue };
+            if let Condition::Gone(pattern) = &spec.condition
+                && Matches::new(pattern, &screen_places(&self.screen)).first().is_none()
+            {
+                self.end(id, now, Outcome::Met);
+            }
+        }
+    }
+
+    /// Ends the waits that hold with the change itself, having asked for no quiet after it.
+    fn end_first_changes(&mut self, now: Time) {
+        for id in self.waits.due(now) {
+            let Some(wait) = self.waits.get(id) else { continue };
+            let is_change = matches!(wait.spec.condition, Condition::Change { .. });
+            if is_change && wait.holds_at().is_some_and(|time| time <= now) {
+                self.end(id, now, Outcome::Met);
+            }
+        }
+    }
+
+    fn anchor_here(&mut self) -> Anchor {
+        let (tick, line) = (self.screen.tick(), self.screen.line(0));
+        self.screen.advance_tick();
+        Anchor { tick, line, frame: Arc::clone(self.frame()), enters: 0, truncated: false }
+    }
+
+    fn anchor(&mut self, since: Since) -> Anchor {
+        let mut anchor = match since {
+            Since::Input => self.input.clone(),
+            Since::Now | Since::Screen => self.anchor_here(),
+            Since::Frame(seq) => {
+                let kept = self.history.get(seq).or(self.history.dropped()).unwrap_or(self.frame());
+                Anchor {
+                    tick: kept.tick(),
+                    line: kept.line(0),
+                    frame: Arc::clone(kept),
+                    enters: self.input.enters,
+                    truncated: kept.seq() != seq,
+                }
+            }
+        };
+        if since == Since::Screen {
+            anchor.tick = Tick(0);
+        } else {
+            let off = self.screen.scrollback().first().unwrap_or(self.screen.line(0));
+            let ring_reaches = self.history.oldest().seq().0 <= anchor.frame.seq().0 + 1;
+            anchor.truncated |= anchor.line < off || !ring_reaches;
+        }
+        anchor
+    }
+
+    /// The frames that came after the anchor's, oldest first.
+    fn frames_since(&self, anchor: &Anchor) -> impl Iterator<Item = &Arc<Frame>> {
+        let seq = anchor.frame.seq();
+        self.history.frames().filter(move |frame| frame.seq() > seq)
+    }
+
+    /// What a wait for text finds in what is kept since its anchor.
+    fn finding_at_once(&self, wait: &Wait, frames: &[Arc<Frame>]) -> Option<Finding> {
+        match &wait.spec.condition {
+            Condition::Text(pattern) => {
+                let anchor = &wait.anchor;
+                if wait.spec.since == Since::Screen {
+                    let places = screen_places(&self.screen);
+                    let found = Matches::new(pattern, &places).first()?;
+                    let fresh = found.tick > self.input.tick;
+                    return Some(Finding::Text { found: Some(found), fresh, visible: true });
+                }
+                let places = all_places(&self.screen, anchor.line);
+                if let Some(found) = Matches::new(pattern, &places).first_since(anchor.tick) {
+                    return Some(self.text_finding(wait, found));
+                }
+                let found = frames.iter().find_map(|frame| {
+                    Matches::new(pattern, &frame_places(frame)).first_since(anchor.tick)
+                })?;
+                Some(self.text_finding(wait, found))
+            }
+            Condition::Gone(pattern) => {
+                let found = Matches::new(pattern, &screen_places(&self.screen)).first();
+                found.is_none().then_some(Finding::Gone(None))
+            }
+            Condition::Change { .. } | Condition::Settled(_) | Condition::Exit => None,
+        }
+    }
+
+    /// Says of a match where it is now, if it is anywhere.
+    fn text_finding(&self, wait: &Wait, found: Match) -> Finding {
+        let Condition::Text(pattern) = &wait.spec.condition else { return Finding::Exit };
+        let places = screen_places(&self.screen);
+        let matches = Matches::new(pattern, &places);
+        let now = matches.first_since(wait.anchor.tick).filter(|now| now.text == found.text);
+        let visible = now.is_some();
+        let found = match now {
+            Some(now) => now,
+            None => Match { row: None, ..found },
+        };
+        Finding::Text { found: Some(found), fresh: true, visible }
+    }
+
+    fn end(&mut self, id: WaitId, now: Time, outcome: Outcome) {
+        let Some(wait) = self.waits.remove(id) else { return };
+        let finding = match &wait.spec.condition {
+            Condition::Text(pattern) => {
+                let found = Matches::new(pattern, &screen_places(&self.screen)).first();
+                let visible = found.is_some();
+                Finding::Text { found, fresh: false, visible }
+            }
+            Condition::Gone(pattern) => {
+                Finding::Gone(Matches::new(pattern, &screen_places(&self.screen)).first())
+            }
+            _ => wait.finding(now, outcome),
+        };
+        self.push_ended(id, &wait, now, outcome, finding);
+    }
+
+    fn push_ended(
+        &mut self,
+        id: WaitId,
+        wait: &Wait,
+        now: Time,
+        outcome: Outcome,
+        finding: Finding,
+    ) {
+        self.ended.push(WaitEnded {
+            id,
+            outcome,
+            finding,
+            elapsed: elapsed(wait, now),
+            frame: Arc::clone(self.frame()),
+            exit: self.exit,
+            history_truncated: wait.anchor.truncated,
+        });
+    }
+}
+
+/// Shows the waits for text the rows that were drawn since the last look.
+fn judge(waits: &mut Waits, screen: &Screen) {
+    let drawn = drawn_places(screen);
+    if drawn.is_empty() {
+        return;
+    }
+    let all = waits.want_all_rows().then(|| {
+        // A screenful above the screen is enough for what was judged while it was on it.
+        let from = Line(screen.line(0).0.saturating_sub(screen.rows() as u64));
+        all_places(screen, from)
+    });
+    waits.judge_text(&drawn, all.as_deref());
 }

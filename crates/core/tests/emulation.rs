@@ -159,6 +159,12 @@ fn resets() {
 }
 
 #[test]
+fn what_initialises_a_terminal_does_not_clear_it() {
+    check("\x1b[!p\x1b[?3;4l\x1b[4l\x1b>", ["aaaaa", "bbbbb", "ccccc", "ddddd"]);
+    check("\x1b[?40h\x1b[?3h", ["", "", "", ""]);
+}
+
+#[test]
 fn styles() {
     let attrs = |sgr: &str| style_of(sgr).attrs;
     for (sgr, attr) in [
@@ -336,7 +342,7 @@ fn titles_directories_and_links() {
 #[test]
 fn events() {
     let mut screen = Screen::new(10, 4, 0);
-    screen.feed(b"\x07\x1b]9;done\x07\x1b]777;notify;build;ok;fine\x07\x1b]9;4;1;50\x07ab\r\n$ \x1b]133;B;k=v\x1b\\");
+    screen.feed(b"\x07\x1b]9;done\x07\x1b]777;notify;build;ok;fine\x07\x1b]9;4;1;50\x07\x1b]9;4\x07ab\r\n$ \x1b]133;B;k=v\x1b\\");
     let (events, lost) = screen.take_events();
     assert_eq!(lost, 0);
     assert_eq!(events[0], Event::Bell);
@@ -349,6 +355,14 @@ fn events() {
     let Event::Mark(mark) = &events[3] else { panic!("{events:?}") };
     assert_eq!((mark.kind, mark.params.as_str(), mark.line.0, mark.col), ('B', "k=v", 2, 2));
     assert_eq!(events.len(), 4);
+}
+
+#[test]
+fn a_notification_may_begin_with_a_number() {
+    let mut screen = Screen::new(10, 4, 0);
+    screen.feed(b"\x1b]9;3 tests failed\x07");
+    let body = "3 tests failed".to_owned();
+    assert_eq!(screen.take_events().0, [Event::Notification { title: None, body }]);
 }
 
 #[test]

@@ -86,14 +86,15 @@ fn a_frame_that_looks_the_same_still_knows_what_was_drawn_again() {
 #[test]
 fn output_that_is_not_drained_is_no_frame_until_sixteen_milliseconds() {
     let mut session = session();
-    session.handle_output(Time::from_ms(1), b"a");
-    session.handle_output(Time::from_ms(15), b"b");
-    assert_eq!(session.frame().seq(), Seq(0));
-    session.handle_output(Time::from_ms(16), b"c");
+    session.handle_output(Time::from_ms(1000), b"a");
+    session.handle_output(Time::from_ms(1015), b"b");
+    assert_eq!(session.frame().seq(), Seq(0), "a burst after a pause is not seen half drawn");
+    session.handle_output(Time::from_ms(1016), b"c");
     assert_eq!((session.frame().seq(), session.frame().text()), (Seq(1), "abc".to_owned()));
-    session.handle_output(Time::from_ms(31), b"d");
+    session.handle_output(Time::from_ms(1020), b"d");
+    session.handle_output(Time::from_ms(1035), b"e");
     assert_eq!(session.frame().seq(), Seq(1));
-    session.handle_output(Time::from_ms(32), b"e");
+    session.handle_output(Time::from_ms(1036), b"f");
     assert_eq!(session.frame().seq(), Seq(2));
 }
 
@@ -130,9 +131,35 @@ fn updates_that_follow_each_other_at_once_are_seen_where_one_ends() {
     let update = |text: &str| format!("\x1b[?2026h\x1b[2J\x1b[H{text}\x1b[?2026l");
     let writes = format!("{}{}\x1b[?2026h\x1b[2Jhalf", update("one"), update("two"));
     session.handle_output(Time::from_ms(20), writes.as_bytes());
-    assert_eq!(session.frame().text(), "one", "the first moment that was complete and due");
     session.handle_drained(Time::from_ms(20));
-    assert_eq!(session.frame().text(), "one", "the next one is not complete");
+    assert_eq!(session.frame().text(), "two", "the last moment that was complete");
+}
+
+#[test]
+fn what_is_complete_when_an_update_begins_is_seen() {
+    let mut session = session();
+    assert_eq!(show(&mut session, 1000, "Password: \x1b[?2026h\x1b[2J").text(), "Password:");
+    assert_eq!(show(&mut session, 1100, "\x1b[Hnext\x1b[?2026l").text(), "next");
+    assert_eq!(session.frame().seq(), Seq(2));
+}
+
+#[test]
+fn a_change_of_size_does_not_show_half_an_update() {
+    let mut session = session();
+    show(&mut session, 0, "old");
+    show(&mut session, 20, "\x1b[?2026h\x1b[2J\x1b[Hha");
+    session.resize(Time::from_ms(21), COLS, ROWS + 1);
+    assert_eq!(session.frame().text(), "old");
+    assert_eq!(show(&mut session, 22, "lf\x1b[?2026l").text(), "half");
+}
+
+#[test]
+fn an_inverted_screen_is_a_change_that_a_diff_tells() {
+    let mut session = session();
+    let seq = show(&mut session, 0, "text").seq();
+    show(&mut session, 1, "\x1b[?5h");
+    let diff = session.history().diff_since(seq).expect("the frame is kept");
+    assert!(diff.reversed && !diff.is_empty() && diff.changes.is_empty());
 }
 
 #[test]

@@ -278,3 +278,26 @@ fn invalid_text_is_replaced_and_never_lost_in_a_cut() {
     );
     assert_eq!(screen.text(), whole.text());
 }
+
+#[test]
+fn long_runs_of_what_is_no_text_take_no_longer_than_text() {
+    // Whatever is quadratic in a megabyte does not end before the test run is given up.
+    for piece in [&b"\xff"[..], b"\xc2\x84", b"\xe4\xb8", b"\xf0\x9f\x98"] {
+        let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+        screen.feed(&piece.repeat((1 << 20) / piece.len()));
+        check_after(screen);
+    }
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    screen.feed(format!("\x1bP+q{}\x1b\\", ";".repeat(1_000_000)).as_bytes());
+    check_after(screen);
+}
+
+#[test]
+fn a_change_of_columns_with_a_line_of_many_rows_is_no_matter() {
+    let mut screen = Screen::new(COLS_MAX, ROWS_MAX, SCROLLBACK);
+    screen.feed("aé世".repeat(COLS_MAX * ROWS_MAX / 4).as_bytes());
+    for cols in [COLS_MAX - 1, COLS_MAX, 500, COLS_MAX] {
+        screen.resize(cols, ROWS_MAX);
+    }
+    check_after(screen);
+}

@@ -113,6 +113,14 @@ fn what_scrolls_away_is_looked_at_first_a_screenful_at_a_time() {
 }
 
 #[test]
+fn a_scroll_between_side_margins_makes_other_texts_of_all_its_rows() {
+    for scroll in ["\x1b[S", "\x1b[T", "\x1b[2;4H\x1b[M", "\x1b[2;4H\x1b[L"] {
+        let seen = looks(&format!("\x1b[3;3H世\x1b[?69h\x1b[4;8s{scroll}"));
+        assert_eq!(seen, ["\n\n  世"], "{scroll:?}");
+    }
+}
+
+#[test]
 fn what_another_screen_hides_is_looked_at_first() {
     assert_eq!(looks("PASS\x1b[?1049h"), ["PASS"]);
     assert_eq!(looks("\x1b[?47hPASS\x1b[?47l"), ["PASS"]);
@@ -210,4 +218,61 @@ fn a_full_scrollback_of_plain_lines_is_small() {
     assert_eq!(screen.scrollback().len(), 10_000);
     let bytes = screen.scrollback().memory();
     assert!(bytes <= 1_500_000, "{bytes}");
+}
+
+/// A screen of 20x6 whose 30 lines left five in sight.
+fn scrolled() -> Screen {
+    let mut screen = Screen::new(20, 6, 100);
+    (0..30).for_each(|i| screen.feed(format!("old {i}\r\n").as_bytes()));
+    screen
+}
+
+#[test]
+fn what_was_cleared_away_does_not_come_back_with_a_change_of_size() {
+    for (cols, rows) in [(21, 6), (20, 5), (20, 7), (10, 9)] {
+        let mut screen = scrolled();
+        screen.feed(b"\x1b[H\x1b[2J$ ");
+        screen.resize(cols, rows);
+        assert_eq!(screen.text(), "$", "{cols}x{rows}");
+    }
+    let mut screen = scrolled();
+    screen.resize(20, 8);
+    assert_eq!(screen.text(), "old 23\nold 24\nold 25\nold 26\nold 27\nold 28\nold 29");
+}
+
+#[test]
+fn a_line_that_began_off_the_screen_is_joined_only_to_its_own_rest() {
+    let after = |bytes: &str| {
+        let mut screen = Screen::new(10, 3, 100);
+        screen.feed(b"AAAAAAAAAABBBBBBBBBBCCCCC\r\nx");
+        screen.feed(bytes.as_bytes());
+        screen.resize(30, 3);
+        screen.text()
+    };
+    assert_eq!(after(""), "AAAAAAAAAABBBBBBBBBBCCCCC\nx");
+    assert_eq!(after("\x1b[H\x1b[2J$ ls\r\nfile\r\nmore"), "$ ls\nfile\nmore");
+    assert_eq!(after("\x1b[H\x1b[2M"), "x");
+    assert_eq!(after("\x1b[H\x1bM"), "AAAAAAAAAA\n\nBBBBBBBBBBCCCCC");
+}
+
+#[test]
+fn the_main_screen_keeps_its_cursor_whichever_way_it_is_left() {
+    for mode in [47, 1047, 1049] {
+        let mut screen = Screen::new(10, 4, 100);
+        screen.feed(b"one\r\ntwo\r\nthree\r\nfour");
+        screen.feed(format!("\x1b[?{mode}h\x1b[H").as_bytes());
+        screen.resize(10, 2);
+        screen.feed(format!("\x1b[?{mode}l").as_bytes());
+        assert_eq!(screen.text(), "three\nfour", "{mode}");
+        assert_eq!(screen.scrollback().len(), 2, "{mode}");
+    }
+}
+
+#[test]
+fn a_cursor_past_the_text_does_not_wrap_after_a_change_of_size() {
+    let mut screen = Screen::new(20, 4, 0);
+    screen.feed(b"abc\x1b[1;18H");
+    screen.resize(10, 4);
+    screen.feed(b"x");
+    assert_eq!(screen.text(), "abc      x");
 }

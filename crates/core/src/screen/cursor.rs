@@ -1,5 +1,7 @@
 //! Where the cursor goes: moves, tabs, index, save and restore.
 
+use std::ops::Range;
+
 use super::grid::Area;
 use super::modes::Mode;
 use super::perform::Performer;
@@ -256,17 +258,23 @@ impl Performer<'_, '_> {
 
     pub(super) fn scroll_area_up(&mut self, area: &Area, n: usize) {
         let n = n.min(area.rows.len());
-        let lost = Area { rows: area.rows.start..area.rows.start + n, cols: area.cols.clone() };
-        self.before_loss(&lost);
+        self.before_scroll(area, area.rows.start..area.rows.start + n);
         self.screen.scroll_area_up(area, n);
     }
 
     pub(super) fn scroll_area_down(&mut self, area: &Area, n: usize) {
         let n = n.min(area.rows.len());
-        let lost = Area { rows: area.rows.end - n..area.rows.end, cols: area.cols.clone() };
-        self.before_loss(&lost);
-        let blank = self.screen.blank_cell();
-        self.screen.grid_mut().scroll_down(area, n, blank);
+        self.before_scroll(area, area.rows.end - n..area.rows.end);
+        let (blank, tick) = (self.screen.blank_cell(), self.screen.tick);
+        self.screen.grid_mut().scroll_down(area, n, blank, tick);
+    }
+
+    /// Must be called before an area scrolls; `lost` are the rows that leave it. Where it is not as
+    /// wide as the screen, all of its rows become other texts.
+    pub(super) fn before_scroll(&mut self, area: &Area, lost: Range<usize>) {
+        let whole = area.cols == (0..self.screen.cols);
+        let rows = if whole { lost } else { area.rows.clone() };
+        self.before_loss(&Area { rows, cols: area.cols.clone() });
     }
 }
 
@@ -276,11 +284,12 @@ impl Screen {
         let blank = self.blank_cell();
         let keep = !self.is_alternate && area.rows.start == 0 && area.cols == (0..self.cols);
         if !keep {
-            self.grid_mut().scroll_up(area, n, blank, |_| {});
+            let tick = self.tick;
+            self.grid_mut().scroll_up(area, n, blank, tick, |_| {});
             return;
         }
-        let Screen { main, scrollback, lines, parts, clusters, styles, .. } = self;
-        main.scroll_up(area, n, blank, |row| {
+        let Screen { main, scrollback, lines, parts, clusters, styles, tick, .. } = self;
+        main.scroll_up(area, n, blank, *tick, |row| {
             if scrollback.lines_max() > 0 {
                 row.render(clusters, parts);
                 scrollback.push(lines.number(0), parts, |number| *styles.value(number));

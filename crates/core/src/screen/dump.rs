@@ -75,7 +75,7 @@ impl Dump<'_> {
         let s = self.screen;
         if s.modes.has(Mode::Columns) {
             // It clears the screen, so it is first.
-            self.push("\x1b[?3h");
+            self.push("\x1b[?40h\x1b[?3h\x1b[?40l");
         }
         for (index, (r, g, b)) in &s.palette.indexed {
             self.push(&format!("\x1b]4;{index};rgb:{r:02x}/{g:02x}/{b:02x}\x1b\\"));

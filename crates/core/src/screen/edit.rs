@@ -112,10 +112,9 @@ impl Performer<'_, '_> {
     pub(super) fn delete_lines(&mut self, n: usize) {
         if let Some(area) = self.lines_below() {
             let n = n.min(area.rows.len());
-            let lost = Area { rows: area.rows.start..area.rows.start + n, cols: area.cols.clone() };
-            self.before_loss(&lost);
-            let blank = self.screen.blank_cell();
-            self.screen.grid_mut().scroll_up(&area, n, blank, |_| {});
+            self.before_scroll(&area, area.rows.start..area.rows.start + n);
+            let (blank, tick) = (self.screen.blank_cell(), self.screen.tick);
+            self.screen.grid_mut().scroll_up(&area, n, blank, tick, |_| {});
         }
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct GridRow {
     /// At least the newest tick of any cell.
     tick: Tick,
     wrapped: bool,
+    /// Text came here because it did not fit into the row above.
+    continued: bool,
     /// Made when somebody asks for it, and again after the row changed.
     rendered: OnceCell<Arc<Row>>,
 }
@@ -33,6 +35,7 @@ impl GridRow {
             used: 0,
             tick: Tick(0),
             wrapped: false,
+            continued: false,
             rendered: OnceCell::new(),
         }
     }
@@ -42,7 +45,8 @@ impl GridRow {
         cells.resize(cols, Cell::PRISTINE);
         let used = cells.iter().rposition(|c| *c != Cell::PRISTINE).map_or(0, |last| last + 1);
         let tick = cells.iter().map(|cell| cell.tick).max().unwrap_or_default();
-        GridRow { cells: cells.into_boxed_slice(), used, tick, wrapped, rendered: OnceCell::new() }
+        let cells = cells.into_boxed_slice();
+        GridRow { cells, used, tick, wrapped, continued: false, rendered: OnceCell::new() }
     }
 
     pub(crate) fn cells(&self) -> &[Cell] {
@@ -60,6 +64,14 @@ impl GridRow {
 
     pub(crate) fn is_wrapped(&self) -> bool {
         self.wrapped
+    }
+
+    pub(crate) fn is_continued(&self) -> bool {
+        self.continued
+    }
+
+    pub(crate) fn set_continued(&mut self, continued: bool) {
+        self.continued = continued;
     }
 
     pub(crate) fn set_wrapped(&mut self, wrapped: bool) {
@@ -128,9 +140,10 @@ impl GridRow {
 
     /// Sets `cols` to `blank`; a row that loses its end so does not go on in the next one.
     pub(crate) fn erase(&mut self, cols: Range<usize>, blank: Cell) {
-        let end = cols.end;
+        let Range { start, end } = cols;
         self.fill(cols, blank);
         self.unwrap_if_open(end);
+        self.continued &= start > 0;
     }
 
     /// Erases the cells of `cols` that are not protected.
@@ -206,6 +219,7 @@ impl GridRow {
         }
         self.tick = blank.tick;
         self.wrapped = false;
+        self.continued = false;
         self.rendered.take();
     }
 
@@ -328,12 +342,14 @@ impl Grid {
     }
 
     /// Moves the area up by `n` rows, `blank` coming in at the bottom. `leaving` is shown each row
-    /// that leaves, if whole rows do.
+    /// that leaves, if whole rows do. Where they do not, wide characters that the edges cut are drawn
+    /// at `tick`.
     pub(crate) fn scroll_up(
         &mut self,
         area: &Area,
         n: usize,
         blank: Cell,
+        tick: Tick,
         mut leaving: impl FnMut(&GridRow),
     ) {
         let n = n.min(area.rows.len());
@@ -345,6 +361,7 @@ impl Grid {
                 self.rows.insert(area.rows.end - 1, row);
             }
         } else {
+            self.part_cols(area, tick);
             for to in area.rows.start..area.rows.end - n {
                 self.move_cells(to + n, to, area.cols.clone());
             }
@@ -355,7 +372,7 @@ impl Grid {
     }
 
     /// Moves the area down by `n` rows, `blank` coming in at the top.
-    pub(crate) fn scroll_down(&mut self, area: &Area, n: usize, blank: Cell) {
+    pub(crate) fn scroll_down(&mut self, area: &Area, n: usize, blank: Cell, tick: Tick) {
         let n = n.min(area.rows.len());
         if area.cols == (0..self.cols) {
             for _ in 0..n {
@@ -364,6 +381,7 @@ impl Grid {
                 self.rows.insert(area.rows.start, row);
             }
         } else {
+            self.part_cols(area, tick);
             for to in (area.rows.start + n..area.rows.end).rev() {
                 self.move_cells(to - n, to, area.cols.clone());
             }
@@ -380,6 +398,14 @@ impl Grid {
         }
     }
 
+    /// Replaces the wide characters that the sides of the area cut.
+    fn part_cols(&mut self, area: &Area, tick: Tick) {
+        for row in self.rows.range_mut(area.rows.clone()) {
+            row.split_wide(area.cols.start, tick);
+            row.split_wide(area.cols.end, tick);
+        }
+    }
+
     fn fill_rows(&mut self, rows: Range<usize>, cols: Range<usize>, blank: Cell) {
         for row in rows {
             self.rows[row].fill(cols.clone(), blank);
@@ -387,14 +413,10 @@ impl Grid {
     }
 
     fn move_cells(&mut self, from: usize, to: usize, cols: Range<usize>) {
-        let source = &mut self.rows[from];
+        let source = &self.rows[from];
         let tick = source.tick;
-        source.split_wide(cols.start, tick);
-        source.split_wide(cols.end, tick);
         let cells = source.cells[cols.clone()].to_vec();
         let target = &mut self.rows[to];
-        target.split_wide(cols.start, tick);
-        target.split_wide(cols.end, tick);
         target.edit(cols.clone(), tick).copy_from_slice(&cells);
         target.unwrap_if_open(cols.end);
     }

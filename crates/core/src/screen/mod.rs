@@ -12,6 +12,7 @@ mod charset;
 mod csi;
 mod cursor;
 mod dump;
+mod echo;
 mod edit;
 mod event;
 mod grid;
@@ -46,6 +47,8 @@ use crate::style::Style;
 
 use cell::Cell;
 use charset::Charsets;
+pub use echo::{ECHO_MAX, EchoBy};
+use echo::{Echo, EchoCell};
 pub use event::{EVENTS_MAX, Event, Mark, UNKNOWN_MAX};
 use grid::{Area, Grid};
 use keyboard::KeyboardFlags;
@@ -116,6 +119,8 @@ pub struct Screen {
     tick: Tick,
 
     position: Position,
+    /// Where the cursor was when the main screen was left; only meant while it is.
+    main_position: Position,
     pen: Pen,
     charsets: Charsets,
     /// By screen: the main one's first.
@@ -147,6 +152,8 @@ pub struct Screen {
     clusters: Interner<Box<str>>,
     links: Links,
 
+    /// What was typed, while its echo may come.
+    echo: Option<Box<Echo>>,
     replies: Vec<u8>,
     events: VecDeque<Event>,
     events_lost: u64,
@@ -173,6 +180,7 @@ impl Screen {
             lines: LineNumbers::default(),
             tick: Tick(1),
             position: Position::default(),
+            main_position: Position::default(),
             pen: Pen::default(),
             charsets: Charsets::default(),
             saved: [Saved::default(); 2],
@@ -195,6 +203,7 @@ impl Screen {
             styles: Interner::default(),
             clusters: Interner::default(),
             links: Links::default(),
+            echo: None,
             replies: Vec::new(),
             events: VecDeque::new(),
             events_lost: 0,
@@ -220,22 +229,74 @@ impl Screen {
         }
     }
 
-    /// Feeds bytes up to the end of a synchronized update if there is one among them, a moment at
-    /// which the screen is complete; the rest stays in `bytes`.
+    /// Feeds bytes up to the beginning or the end of a synchronized update if there is one among them,
+    /// moments at which the screen is complete; the rest stays in `bytes`.
     pub fn feed_update(&mut self, bytes: &mut &[u8], look: Option<&mut dyn FnMut(&Screen)>) {
         // The parser is apart from the rest while it lasts, so that its strings can be borrowed.
         let mut parser = std::mem::take(&mut self.parser);
         let mut performer = Performer::new(self, look);
-        let mut updating = performer.screen.is_synchronized();
+        let updating = performer.screen.is_synchronized();
         while let Some(action) = parser.next(bytes) {
             performer.perform(action, &parser);
-            let ended = updating && !performer.screen.is_synchronized();
-            updating = performer.screen.is_synchronized();
-            if ended {
+            if performer.screen.is_synchronized() != updating {
                 break;
             }
         }
         self.parser = parser;
+    }
+
+    /// Says what is about to be typed, so that its echo is known as such; see `echo.rs`. On the
+    /// alternate screen nothing is: a full-screen program shows what was typed because it means to.
+    pub fn expect_echo(&mut self, text: &str, by: EchoBy) {
+        if self.is_alternate || by == EchoBy::Nobody {
+            self.echo = None;
+            return;
+        }
+        let bracketed = self.has_bracketed_paste();
+        let open = self.echo.take().filter(|echo| echo.is_open());
+        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(by, bracketed)));
+        echo.extend(text);
+        self.echo = Some(echo);
+    }
+
+    /// Says that the program has begun to read keys and not lines, as a line editor does.
+    pub fn line_editor_begins(&mut self) {
+        let bracketed = self.has_bracketed_paste();
+        if let Some(echo) = &mut self.echo {
+            echo.editor_begins(bracketed);
+        }
+    }
+
+    /// Tells whether what is printed now may be echo.
+    #[inline]
+    fn has_echo(&self) -> bool {
+        let bracketed = self.has_bracketed_paste();
+        self.echo.as_ref().is_some_and(|echo| !self.is_alternate && !echo.is_idle(bracketed))
+    }
+
+    /// The tick for a character that is drawn now: none if it is echo.
+    fn tick_for(&mut self, row: usize, col: usize, c: char, width: usize) -> Tick {
+        let bracketed = self.has_bracketed_paste();
+        let cell = EchoCell::new(self.line(row), col, width);
+        let Some(echo) = &mut self.echo else { return self.tick };
+        let mut release = Vec::new();
+        let claimed = echo.claims(cell, c, bracketed, &mut release);
+        for cell in release {
+            self.give_back(cell);
+        }
+        if claimed { Tick(0) } else { self.tick }
+    }
+
+    /// A cell was not echo after all: it counts as drawn now.
+    fn give_back(&mut self, cell: EchoCell) {
+        let row = (0..self.rows).find(|&row| self.lines.number(row) == cell.line);
+        if let Some(row) = row.filter(|_| cell.col < self.cols) {
+            let old = self.grid().cell(row, cell.col);
+            if old.tick == Tick(0) && !old.glyph.is_blank() {
+                let tick = self.tick;
+                self.grid_mut().row_mut(row).update(cell.col, Cell { tick, ..old });
+            }
+        }
     }
 
     fn grid(&self) -> &Grid {

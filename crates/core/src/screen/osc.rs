@@ -18,8 +18,7 @@ impl Screen {
             4 => self.set_colors(rest, bel),
             7 => self.cwd = file_path(rest),
             8 => self.open_link(rest),
-            // ConEmu's numbered commands are no notifications.
-            9 if !rest.starts_with(|c: char| c.is_ascii_digit()) => self.notify(None, rest),
+            9 if !is_conemu_command(rest) => self.notify(None, rest),
             10..=12 => self.set_special_colors(number, rest, bel),
             104 => self.reset_colors(rest),
             110..=112 => {
@@ -104,6 +103,12 @@ impl Screen {
         };
         self.push_event(Event::Mark(mark));
     }
+}
+
+/// ConEmu's commands are numbered, and no notifications.
+fn is_conemu_command(rest: &str) -> bool {
+    let number = rest.split(';').next().unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Text from a program, without controls and not too long.

@@ -22,6 +22,10 @@ use super::sequence::Sequence;
 /// a program that never ends one cannot make us grow. 1 MiB lets an OSC 52 copy through.
 pub(crate) const STRING_MAX: usize = 1 << 20;
 
+/// Bytes of text that are looked at before some of them are used up. Without it, each invalid byte of
+/// a long run would cost a look at all of the run.
+const TEXT_WINDOW: usize = 256;
+
 /// A string buffer larger than this is given back after use, so one long title costs nothing later.
 const STRING_KEPT: usize = 4096;
 
@@ -109,6 +113,11 @@ impl Parser {
         while !input.is_empty() {
             let action = match self.state {
                 State::Ground => self.ground(input),
+                // Not part of any sequence: the escape is abandoned, the text is not.
+                State::Escape if input[0] >= 0x80 => {
+                    self.state = State::Ground;
+                    None
+                }
                 State::Escape => self.escape(take(input)),
                 State::Csi => self.csi(input),
                 State::Dcs => self.dcs(take(input)),
@@ -126,7 +135,8 @@ impl Parser {
         if self.partial_len > 0 {
             return self.complete_char(input);
         }
-        let run = printable_prefix(input);
+        let window = &input[..input.len().min(TEXT_WINDOW)];
+        let run = printable_prefix(window);
         if run == 0 {
             return self.control(take(input));
         }
@@ -162,8 +172,8 @@ impl Parser {
                 *input = &input[len..];
                 Some(Action::Char(char::REPLACEMENT_CHARACTER))
             }
-            // Cut short by the end of the run. If that is the end of the input the rest may come;
-            // if a control follows it never will.
+            // Cut short by the end of the run, which is shorter than the window then. If that is the
+            // end of the input the rest may come; if a control follows it never will.
             _ if rest.is_empty() => {
                 self.partial_len = input.len().min(self.partial.len());
                 self.partial[..self.partial_len].copy_from_slice(&input[..self.partial_len]);
@@ -263,9 +273,7 @@ impl Parser {
                 self.sequence.last = byte;
                 return (!self.sequence.is_malformed()).then_some(Action::Escape);
             }
-            0x7f => {}
-            // Not part of any sequence: it is abandoned.
-            0x80..=0xff => self.state = State::Ground,
+            0x7f..=0xff => {}
         }
         None
     }

@@ -17,12 +17,12 @@ impl Performer<'_, '_> {
     /// Prints a run of ASCII, a row at a time.
     pub(super) fn print_ascii(&mut self, text: &[u8]) {
         let s = &*self.screen;
-        if !s.charsets.is_plain() || s.modes.has(Mode::Insert) {
+        if !s.charsets.is_plain() || s.modes.has(Mode::Insert) || s.has_echo() {
             text.iter().for_each(|&byte| self.print(char::from(byte)));
             return;
         }
-        let cell = self.screen.drawn_cell();
         let mut rest = text;
+        let cell = self.screen.drawn_cell();
         while !rest.is_empty() {
             self.wrap_if_pending();
             let Position { row, col, .. } = self.screen.position;
@@ -87,6 +87,7 @@ impl Performer<'_, '_> {
     pub(super) fn print_text(&mut self, text: &str) {
         let s = &*self.screen;
         let plain = s.charsets.is_plain()
+            && !s.has_echo()
             && !s.modes.has(Mode::Insert)
             && !s.modes.has(Mode::GraphemeClusters);
         let mut rest = text;
@@ -143,7 +144,11 @@ impl Performer<'_, '_> {
         }
         let s = &mut *self.screen;
         let glyph = if width == 2 { glyph.wide() } else { glyph };
-        let cell = Cell { glyph: glyph.protected(s.pen.protected), ..s.drawn_cell() };
+        let tick = match glyph.as_char() {
+            Some(c) if s.has_echo() => s.tick_for(row, col, c, width),
+            _ => s.tick,
+        };
+        let cell = Cell { glyph: glyph.protected(s.pen.protected), tick, ..s.drawn_cell() };
         s.grid_mut().row_mut(row).write(col, cell);
         s.advance_cursor(width);
     }
@@ -185,6 +190,7 @@ impl Performer<'_, '_> {
             let cols = s.cols;
             let above = s.grid_mut().row_mut(row - 1);
             above.set_wrapped(cols > 1 || !above.cells()[0].glyph.is_blank());
+            s.grid_mut().row_mut(row).set_continued(true);
         }
     }
 
@@ -197,7 +203,9 @@ impl Performer<'_, '_> {
 
     /// In the mode for it, makes `c` part of the cluster before the cursor; false if it is not.
     fn join_cluster(&mut self, c: char) -> bool {
-        if self.screen.printed.is_none() {
+        // An ASCII character begins a cluster and joins none, so that runs of ASCII need no look at what
+        // is before them. What that leaves out are digits after an Arabic number sign.
+        if c.is_ascii() || self.screen.printed.is_none() {
             return false;
         }
         let Some((row, col)) = self.screen.cell_before() else { return false };

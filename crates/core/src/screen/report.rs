@@ -13,6 +13,9 @@ use crate::style::{Attrs, Color, Style, Underline};
 /// The size of a cell in pixels that we claim, where a program asks for it.
 const CELL_PIXELS: (usize, usize) = (8, 16);
 
+/// Names that one XTGETTCAP may ask for; programs ask for one to five.
+const TERMCAP_NAMES_MAX: usize = 64;
+
 /// The names of terminfo that XTGETTCAP may ask for, and what they are worth.
 const TERMCAP: [(&str, &str); 12] = [
     ("TN", "xterm-256color"),
@@ -218,7 +221,7 @@ impl Screen {
     /// XTGETTCAP: names in hexadecimal, one reply each.
     fn report_termcap(&mut self, names: &[u8]) {
         let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02X}")).collect::<String>();
-        for name in names.split(|&byte| byte == b';') {
+        for name in names.split(|&byte| byte == b';').take(TERMCAP_NAMES_MAX) {
             let known =
                 TERMCAP.iter().find(|(known, _)| hex(known).as_bytes().eq_ignore_ascii_case(name));
             match known {

@@ -84,11 +84,14 @@ impl Screen {
     }
 
     fn resize_main(&mut self, cols: usize, rows: usize) {
-        let cursor = if self.is_alternate { self.saved[0].position } else { self.position };
+        let cursor = if self.is_alternate { self.main_position } else { self.position };
         let old = std::mem::replace(&mut self.main, Grid::new(1, 1));
         // The line at the top may have begun before the screen does.
-        let begun = if self.scrollback.is_last_wrapped() { self.pop_line() } else { None };
-        let (mut new, at) = rewrap(old, begun, &self.lines, cursor, cols);
+        let continued = self.scrollback.is_last_wrapped() && old.row(0).is_continued();
+        let begun = if continued { self.pop_line() } else { None };
+        let used = used_rows(&old, cursor);
+        let was_full = used == self.rows;
+        let (mut new, at) = rewrap(old, used, begun, &self.lines, cursor, cols);
         let mut row = at.0;
         while new.rows.len() > rows {
             if row > 0 {
@@ -99,7 +102,8 @@ impl Screen {
                 new.numbers.pop_back();
             }
         }
-        while new.rows.len() < rows && !self.scrollback.is_empty() {
+        // A screen that was not full stays so: what the program cleared away does not come back.
+        while was_full && new.rows.len() < rows && !self.scrollback.is_empty() {
             row += self.revive_last(&mut new, cols, rows);
         }
         while new.rows.len() < rows {
@@ -112,9 +116,16 @@ impl Screen {
         }
         self.lines = LineNumbers::new(new.numbers.make_contiguous());
         self.main = Grid::from_rows(new.rows, cols);
-        let position =
-            if self.is_alternate { &mut self.saved[0].position } else { &mut self.position };
-        *position = Position { row, col: at.1.min(cols - 1), pending_wrap: at.1 == cols };
+        let position = Position { row, col: at.1.min(cols - 1), pending_wrap: at.1 == cols };
+        if !self.is_alternate {
+            self.position = position;
+            return;
+        }
+        self.main_position = position;
+        if self.saved[0].position == cursor {
+            // The switch saved it, and will restore it.
+            self.saved[0].position = position;
+        }
     }
 
     /// Moves the first row to the scrollback.
@@ -129,7 +140,8 @@ impl Screen {
     /// Moves the last line of the scrollback back to the top, as many of its rows as there is room
     /// for, and returns how many those are.
     fn revive_last(&mut self, new: &mut Rows, cols: usize, rows: usize) -> usize {
-        let Some(line) = self.pop_line() else { return 0 };
+        let Some(mut line) = self.pop_line() else { return 0 };
+        line.wrapped &= new.rows.front().is_some_and(GridRow::is_continued);
         let next = new.numbers.front().copied().unwrap_or(u64::MAX);
         let mut revived = Rows::default();
         wrap_line(line, next, cols, None, &mut revived);
@@ -160,10 +172,18 @@ impl Screen {
     }
 }
 
-/// Wraps the rows of a grid for another width. Returns them with the cursor's new place, whose
-/// column is `cols` where a wrap is pending. Blank rows below the cursor are left out.
+/// The rows down to the cursor and the last that shows anything.
+fn used_rows(grid: &Grid, cursor: Position) -> usize {
+    let is_bare = |row: &GridRow| row.used_cells().iter().all(Cell::is_invisible);
+    let content = grid.rows().rposition(|row| !is_bare(row)).unwrap_or(0);
+    content.max(cursor.row) + 1
+}
+
+/// Wraps the first `count` rows of a grid for another width. Returns them with the
+/// cursor's new place, whose column is `cols` where a wrap is pending.
 fn rewrap(
     old: Grid,
+    count: usize,
     begun: Option<WholeLine>,
     lines: &LineNumbers,
     cursor: Position,
@@ -171,9 +191,6 @@ fn rewrap(
 ) -> (Rows, (usize, usize)) {
     let mut new = Rows::default();
     let mut at = (0, 0);
-    let is_bare = |row: &GridRow| row.used_cells().iter().all(Cell::is_invisible);
-    let content = old.rows().rposition(|row| !is_bare(row)).unwrap_or(0);
-    let count = content.max(cursor.row) + 1;
     let mut line = begun;
     let mut cursor_at = None;
     for (i, row) in old.rows().take(count).enumerate() {
@@ -220,8 +237,12 @@ fn wrap_line(
         if let Some(cursor) = cursor.filter(|&cursor| cursor >= start)
             && (cursor < end || is_last)
         {
-            // Past the text, the cursor stays where it was; it makes no new rows.
-            found = Some((new.rows.len(), (cursor - start).min(cols)));
+            // Past the text, the cursor stays where it was; it makes no new rows. Only right behind
+            // the text can it be one whose wrap is pending.
+            let col = cursor - start;
+            let col =
+                if col == cols && cursor == line.cells.len() { cols } else { col.min(cols - 1) };
+            found = Some((new.rows.len(), col));
         }
         let mut cells = line.cells[start..end].to_vec();
         if cols == 1 && cells.iter().any(|cell| cell.glyph.is_wide() || cell.glyph.is_spacer()) {
@@ -236,7 +257,9 @@ fn wrap_line(
         }
         let offset = (new.rows.len() - first_row) as u64;
         new.numbers.push_back((line.number + offset).min(next - 1).max(line.number));
-        new.rows.push_back(GridRow::from_cells(cells, cols, !is_last || line.wrapped));
+        let mut row = GridRow::from_cells(cells, cols, !is_last || line.wrapped);
+        row.set_continued(start > 0);
+        new.rows.push_back(row);
         if is_last {
             return found;
         }
@@ -255,15 +278,15 @@ fn cells_of(
     let len = if row.is_wrapped() { row.end() } else { row.width().max(styled) };
     let glyph = if row.is_wrapped() { Glyph::SPACE } else { Glyph::BLANK };
     let mut cells = vec![Cell { glyph, ..Cell::PRISTINE }; len];
+    let mut rest = row.text();
     let mut col = 0;
-    while col < row.width() {
-        let text = &row.text()[row.byte_of(col)..];
-        let wide = col + 1 < row.width() && row.byte_of(col + 1) == row.byte_of(col);
-        let to = row.byte_of(col + 1 + usize::from(wide)) - row.byte_of(col);
-        let mut chars = text[..to].chars();
+    for (bytes, wide) in row.cell_sizes() {
+        let (text, after) = rest.split_at(bytes);
+        rest = after;
+        let mut chars = text.chars();
         let glyph = match (chars.next(), chars.next()) {
             (Some(c), None) => Glyph::char(c),
-            _ => Glyph::cluster(clusters.number(&text[..to].into())),
+            _ => Glyph::cluster(clusters.number(&text.into())),
         };
         cells[col].glyph = if wide { glyph.wide() } else { glyph };
         if wide {

@@ -9,6 +9,9 @@ use super::{KeyboardFlags, Screen};
 /// The modes that show the alternate screen.
 const ALTERNATE: [u16; 3] = [47, 1047, 1049];
 
+/// The mode that switches between 80 and 132 columns.
+const DECCOLM: u16 = 3;
+
 /// The mode that saves and restores the cursor as DECSC and DECRC do.
 const SAVE_CURSOR: u16 = 1048;
 
@@ -31,7 +34,9 @@ impl Performer<'_, '_> {
 
     fn set_private_mode(&mut self, number: u16, on: bool) {
         let s = &mut *self.screen;
-        if let Some(mode) = Mode::dec(number) {
+        if number == DECCOLM && !s.modes.has(Mode::AllowColumns) {
+            // As in xterm: what resets a terminal sends it, and must not clear the screen.
+        } else if let Some(mode) = Mode::dec(number) {
             s.modes.set(mode, on);
             self.after_mode(mode, on);
         } else if let Some(tracking) = MouseTracking::from_number(number) {
@@ -61,6 +66,8 @@ impl Performer<'_, '_> {
                 s.settle_wrap();
             }
             Mode::Columns => self.change_columns(),
+            // Line editors ask for it when they begin to read.
+            Mode::BracketedPaste if on => s.line_editor_begins(),
             Mode::InBandResize if on => s.report_in_band_size(),
             _ => {}
         }
@@ -86,6 +93,9 @@ impl Performer<'_, '_> {
         if on {
             if number == 1049 {
                 s.save_cursor();
+            }
+            if !s.is_alternate {
+                s.main_position = s.position;
             }
             let (cols, rows) = (s.cols, s.rows);
             s.alternate.get_or_insert_with(|| Grid::new(cols, rows));

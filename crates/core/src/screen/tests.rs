@@ -93,6 +93,7 @@ fn what_is_open_can_be_abandoned() {
     check("\x1b[1\x1b[2mx", &["Csi 2m", "text x"]);
     check("\x1b]0;t\x1b[2mx", &["Csi 2m", "text x"]);
     check("\x1bPq\x1b7x", &["Escape 7", "text x"]);
+    check("\x1b世x", &["text 世x"]);
 }
 
 #[test]

@@ -35,6 +35,11 @@ impl Screen {
         })
     }
 
+    /// Tells whether the first row goes on with the line that left the screen last.
+    pub(crate) fn is_top_continued(&self) -> bool {
+        self.main.row(0).is_continued() && !self.is_alternate
+    }
+
     pub(crate) fn line_numbers(&self) -> &LineNumbers {
         &self.lines
     }
@@ -48,6 +53,11 @@ impl Screen {
     /// than a tick hold no cell drawn since.
     pub fn row_tick(&self, row: usize) -> Tick {
         self.grid().row(row).tick()
+    }
+
+    /// Tells whether anything was drawn since the last look.
+    pub(crate) fn has_drawn(&self) -> bool {
+        (0..self.rows).any(|row| self.row_tick(row) >= self.tick)
     }
 
     /// When a cell was last drawn; tick 0 if it never was.

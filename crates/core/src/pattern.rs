@@ -1,0 +1,199 @@
+//! A caller's pattern, compiled once: linear in time, bounded in size, and it knows how far it looks.
+
+use std::fmt;
+
+use regex::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::ast;
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+/// Bytes of a pattern. Longer ones are lists that belong into a program.
+pub const PATTERN_MAX: usize = 4 * 1024;
+
+/// Bytes of a compiled pattern, so that `a{1000}{1000}` cannot take our memory.
+pub const PATTERN_COMPILED_MAX: usize = 1 << 20;
+
+/// Flags that JavaScript has and that mean nothing here; accepted because callers send them.
+const FLAGS_IGNORED: &str = "gyud";
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatternError {
+    /// The pattern itself; the text says what is wrong and where.
+    Pattern(String),
+    /// A flag that is not known.
+    Flags(String),
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PatternError::Pattern(text) | PatternError::Flags(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
+
+/// A compiled pattern. `^` and `$` match at the ends of rows.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    regex: Regex,
+    source: String,
+    crosses_rows: bool,
+}
+
+impl Pattern {
+    /// Compiles a pattern with flags, any of `i m s x U`.
+    ///
+    /// # Errors
+    /// If the pattern or a flag makes no sense, or is too large; the text says what to do.
+    pub fn new(pattern: &str, flags: &str) -> Result<Pattern, PatternError> {
+        if pattern.len() > PATTERN_MAX {
+            return Err(PatternError::Pattern(format!(
+                "the pattern has {} bytes, and {PATTERN_MAX} are allowed: wait for a shorter part of it",
+                pattern.len()
+            )));
+        }
+        let known = |flag: char| "imsxU".contains(flag) || FLAGS_IGNORED.contains(flag);
+        if let Some(flag) = flags.chars().find(|&flag| !known(flag)) {
+            return Err(PatternError::Flags(format!(
+                "the flag {flag:?} in {flags:?} is not known: use any of i, m, s, x, U"
+            )));
+        }
+        let has = |flag: char| flags.contains(flag);
+        let hir = ParserBuilder::new()
+            .case_insensitive(has('i'))
+            .multi_line(true)
+            .dot_matches_new_line(has('s'))
+            .ignore_whitespace(has('x'))
+            .swap_greed(has('U'))
+            .build()
+            .parse(pattern)
+            .map_err(|error| PatternError::Pattern(explain(pattern, &error)))?;
+        let regex = RegexBuilder::new(pattern)
+            .case_insensitive(has('i'))
+            .multi_line(true)
+            .dot_matches_new_line(has('s'))
+            .ignore_whitespace(has('x'))
+            .swap_greed(has('U'))
+            .size_limit(PATTERN_COMPILED_MAX)
+            .build()
+            .map_err(|error| PatternError::Pattern(explain_size(&error)))?;
+        let source = format!("({flags}){pattern}");
+        Ok(Pattern { regex, source, crosses_rows: crosses_rows(&hir) })
+    }
+
+    pub(crate) fn regex(&self) -> &Regex {
+        &self.regex
+    }
+
+    /// What makes two patterns the same.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Tells whether a match can depend on more than one row.
+    pub(crate) fn crosses_rows(&self) -> bool {
+        self.crosses_rows
+    }
+
+    /// Tells whether it matches anywhere in a text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+/// What is wrong with a pattern, with the place and, for what we do not have, the way around it.
+fn explain(pattern: &str, error: &regex_syntax::Error) -> String {
+    let (what, at) = match error {
+        regex_syntax::Error::Parse(error) => {
+            let what = match error.kind() {
+                ast::ErrorKind::UnsupportedLookAround => {
+                    "look-ahead and look-behind are not supported, because matching is linear in time: \
+                     match the text around it too, and use a group for the part you want"
+                        .to_owned()
+                }
+                ast::ErrorKind::UnsupportedBackreference => {
+                    "backreferences are not supported, because matching is linear in time: \
+                     wait for a simpler pattern, and compare the groups yourself"
+                        .to_owned()
+                }
+                kind => kind.to_string(),
+            };
+            (what, error.span().start.offset)
+        }
+        regex_syntax::Error::Translate(error) => {
+            (error.kind().to_string(), error.span().start.offset)
+        }
+        _ => (error.to_string(), 0),
+    };
+    let shown: String = pattern.chars().take(80).collect();
+    format!("the pattern {shown:?} is wrong at byte {at}: {what}")
+}
+
+fn explain_size(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => format!(
+            "the pattern is too large once compiled ({PATTERN_COMPILED_MAX} bytes are allowed): \
+             make its counted repetitions smaller"
+        ),
+        other => other.to_string(),
+    }
+}
+
+/// Tells whether a match can hold a line feed, or depends on where the whole text begins or ends.
+fn crosses_rows(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty => false,
+        HirKind::Look(look) => matches!(look, Look::Start | Look::End),
+        HirKind::Literal(literal) => literal.0.contains(&b'\n'),
+        HirKind::Class(Class::Unicode(class)) => {
+            class.ranges().iter().any(|range| range.start() <= '\n' && '\n' <= range.end())
+        }
+        HirKind::Class(Class::Bytes(class)) => {
+            class.ranges().iter().any(|range| range.start() <= b'\n' && b'\n' <= range.end())
+        }
+        HirKind::Repetition(repetition) => crosses_rows(&repetition.sub),
+        HirKind::Capture(capture) => crosses_rows(&capture.sub),
+        HirKind::Concat(all) | HirKind::Alternation(all) => all.iter().any(crosses_rows),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_know_whether_they_cross_rows() {
+        let crosses =
+            |pattern: &str, flags: &str| Pattern::new(pattern, flags).map(|p| p.crosses_rows());
+        for pattern in ["abc", "^a.*b$", "a+|b?", r"\d+%", r"\bfoo\b", "[a-z ]"] {
+            assert_eq!(crosses(pattern, ""), Ok(false), "{pattern}");
+        }
+        for pattern in [r"a\nb", r"a\sb", "[^a]", r"\Aabc", r"x\z", "(?s)a.b", r"\W"] {
+            assert_eq!(crosses(pattern, ""), Ok(true), "{pattern}");
+        }
+        assert_eq!(crosses("a.b", "s"), Ok(true));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place_and_a_way_on() {
+        let error = |pattern: &str, flags: &str| {
+            Pattern::new(pattern, flags).map(|_| ()).expect_err("it is wrong").to_string()
+        };
+        assert!(error("a(b", "").contains("byte 1: unclosed group"), "{}", error("a(b", ""));
+        assert!(error("(?=a)", "").contains("look-ahead"));
+        assert!(error(r"(a)\1", "").contains("backreferences"));
+        assert!(error("a", "iq").contains("the flag 'q' in \"iq\""));
+        assert!(error("(?:a{1000}){1000}", "").contains("too large"));
+        assert!(Pattern::new("a", "gimsxuydU").is_ok());
+    }
+
+    #[test]
+    fn patterns_at_the_limit_and_past_it() {
+        assert!(Pattern::new(&"a".repeat(PATTERN_MAX), "").is_ok());
+        let error = Pattern::new(&"a".repeat(PATTERN_MAX + 1), "").map(|_| ());
+        assert!(error.expect_err("too long").to_string().contains("4097 bytes"));
+    }
+}

@@ -1,0 +1,181 @@
+//! What can be waited for, and how a wait ends. Text only: what is done about it is in `waits.rs`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::frame::Frame;
+use crate::pattern::Pattern;
+use crate::search::Match;
+use crate::{Seq, Time};
+
+/// The anchor: a wait looks only at what came after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The moment just before the last input was handed to the program.
+    Input,
+    /// The call itself.
+    Now,
+    /// None: whatever is visible counts.
+    Screen,
+    /// The moment the screen stopped being that frame.
+    Frame(Seq),
+}
+
+/// What a wait waits for.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// The pattern matches text that was drawn since the anchor.
+    Text(Arc<Pattern>),
+    /// No match of the pattern is on the screen.
+    Gone(Arc<Pattern>),
+    /// The text differs from the anchor's frame, and has been unchanged for a while.
+    Change {
+        /// For how long.
+        stable: Duration,
+        /// A change of style counts too.
+        styles: bool,
+        /// Rows that match one of these are left out.
+        ignore: Vec<Arc<Pattern>>,
+    },
+    /// The text has been unchanged for a while, whether or not it changed before.
+    Settled(Duration),
+    /// The program exits.
+    Exit,
+}
+
+/// A wait as it is asked for.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// What for.
+    pub condition: Condition,
+    /// Since when.
+    pub since: Since,
+    /// When to give up; `None` never does.
+    pub deadline: Option<Time>,
+}
+
+/// A wait's number, never used twice in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WaitId(pub u64);
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with that status.
+    Code(i32),
+    /// By a signal of that number.
+    Signal(i32),
+    /// Nobody could find out how.
+    Unknown,
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// What was waited for holds.
+    Met,
+    /// The deadline passed.
+    Timeout,
+    /// The program exited first.
+    Exited,
+    /// The terminal was closed.
+    Closed,
+}
+
+/// What there is to say of a wait, by its condition.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// Of a wait for text.
+    Text {
+        /// The match, or, if there was none since the anchor, one that is on the screen all the same.
+        found: Option<Match>,
+        /// The match was drawn since the anchor.
+        fresh: bool,
+        /// The match is still on the screen.
+        visible: bool,
+    },
+    /// Of a wait for text to be gone: the match that is still there.
+    Gone(Option<Match>),
+    /// Of a wait for a change.
+    Change {
+        /// The text differs from the anchor's frame, by more than the echo of what was typed.
+        changed: bool,
+        /// It has been unchanged for as long as was asked.
+        stable: bool,
+        /// A style differs.
+        style_changed: bool,
+        /// How long ago the text changed last, if it did since the anchor.
+        last_change: Option<Duration>,
+        /// The rows that kept changing, most often first.
+        busy_rows: Vec<usize>,
+    },
+    /// Of a wait for the screen to settle.
+    Settled {
+        /// It has been unchanged for as long as was asked.
+        settled: bool,
+        /// The text differs from before the input, by more than its echo.
+        changed: bool,
+    },
+    /// Of a wait for the exit.
+    Exit,
+}
+
+/// A wait that ended.
+#[derive(Clone, Debug)]
+pub struct WaitEnded {
+    /// Which.
+    pub id: WaitId,
+    /// Why.
+    pub outcome: Outcome,
+    /// What it found.
+    pub finding: Finding,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The screen at that moment.
+    pub frame: Arc<Frame>,
+    /// How the program ended, if it did.
+    pub exit: Option<Exit>,
+    /// What is kept does not reach back to the anchor.
+    pub history_truncated: bool,
+}
+
+impl WaitEnded {
+    /// Brings a wait that ended a moment ago up to date, if it could not be answered at once.
+    pub fn refresh(&mut self, frame: &Arc<Frame>, exit: Option<Exit>) {
+        self.frame = Arc::clone(frame);
+        self.exit = exit;
+        if let Finding::Text { found: Some(found), visible, .. } = &mut self.finding
+            && *visible
+            && !frame.text().contains(&found.text)
+        {
+            *visible = false;
+            found.row = None;
+        }
+    }
+}
+
+/// Why a wait could not be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitError {
+    /// No frame has that number yet.
+    FromTheFuture {
+        /// The number that was asked for.
+        asked: Seq,
+        /// The newest there is.
+        newest: Seq,
+    },
+}
+
+impl fmt::Display for WaitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let WaitError::FromTheFuture { asked, newest } = self;
+        let (asked, newest) = (asked.0, newest.0);
+        write!(
+            f,
+            "there is no seq {asked} yet, the newest is {newest}: pass a seq that a result gave"
+        )
+    }
+}
+
+impl std::error::Error for WaitError {}

@@ -1,0 +1,359 @@
+//! The waits that are running on one terminal: started, judged and ended here, and nowhere else.
+//!
+//! ```text
+//!  start ─► judged at once against what is kept since the anchor ─► ended
+//!    │ not met
+//!    ▼
+//!  running ── look: before drawn cells disappear ──► text: matched, ends with the next frame
+//!    │     ── frame: something was drawn ──────────► text, gone, change, settled judged ─► ended
+//!    │     ── exit (all output judged before) ─────► ended
+//!    │     ── time: settled or deadline ───────────► ended
+//!    └─ cancelled: forgotten
+//! ```
+//!
+//! Waits for the same pattern are judged together, so a thousand of them cost about one; and only the
+//! rows drawn since the last judgement are looked at again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::diff::shift_between;
+use crate::frame::Frame;
+use crate::pattern::Pattern;
+use crate::row::Row;
+use crate::search::{Match, Matches, Place};
+use crate::wait::{Condition, Finding, Outcome, Spec, WaitId};
+use crate::{Line, Tick, Time};
+
+/// Rows that kept changing that are named at the most.
+const BUSY_ROWS_MAX: usize = 5;
+
+/// The moment after which a wait looks.
+#[derive(Clone, Debug)]
+pub(crate) struct Anchor {
+    /// Cells drawn later have a later tick.
+    pub(crate) tick: Tick,
+    /// The first line that was on the screen then.
+    pub(crate) line: Line,
+    /// The screen then.
+    pub(crate) frame: Arc<Frame>,
+    /// How often Enter was typed since; each may have scrolled the screen by its echo.
+    pub(crate) enters: usize,
+    /// What is kept does not reach back to it.
+    pub(crate) truncated: bool,
+}
+
+/// A wait that is running.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    pub(crate) spec: Spec,
+    pub(crate) anchor: Anchor,
+    pub(crate) started: Time,
+    /// A text was found; the next frame ends the wait.
+    matched: Option<Match>,
+    change: ChangeState,
+    /// When `handle_time` is to look at it, as it stands in the timers.
+    timer: Option<Time>,
+}
+
+/// What a wait for a change has seen.
+#[derive(Clone, Debug, Default)]
+struct ChangeState {
+    changed: bool,
+    style_changed: bool,
+    /// When the text changed last, as far as the wait is concerned.
+    changed_at: Time,
+    /// How often each row changed.
+    counts: Vec<u32>,
+}
+
+/// The waits of one pattern, by their anchors.
+#[derive(Clone, Debug)]
+struct Group {
+    pattern: Arc<Pattern>,
+    waits: BTreeMap<Tick, Vec<WaitId>>,
+}
+
+/// The waits of a terminal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waits {
+    waits: BTreeMap<WaitId, Wait>,
+    groups: HashMap<String, Group>,
+    timers: BTreeSet<(Time, WaitId)>,
+    /// Waits for text that found it and end with the next frame.
+    matched: Vec<WaitId>,
+    next_id: u64,
+}
+
+impl Waits {
+    /// The next wait's number.
+    pub(crate) fn new_id(&mut self) -> WaitId {
+        self.next_id += 1;
+        WaitId(self.next_id)
+    }
+
+    /// Adds a wait that was not met at once.
+    pub(crate) fn add(&mut self, id: WaitId, wait: Wait) {
+        if let Condition::Text(pattern) = &wait.spec.condition {
+            let group = self
+                .groups
+                .entry(pattern.source().to_owned())
+                .or_insert_with(|| Group { pattern: Arc::clone(pattern), waits: BTreeMap::new() });
+            group.waits.entry(wait.anchor.tick).or_default().push(id);
+        }
+        self.waits.insert(id, wait);
+        self.set_timer(id);
+    }
+
+    /// Takes a wait out, wherever it stands.
+    pub(crate) fn remove(&mut self, id: WaitId) -> Option<Wait> {
+        let wait = self.waits.remove(&id)?;
+        if let Some(timer) = wait.timer {
+            self.timers.remove(&(timer, id));
+        }
+        if let Condition::Text(pattern) = &wait.spec.condition
+            && let Some(group) = self.groups.get_mut(pattern.source())
+        {
+            if let Some(ids) = group.waits.get_mut(&wait.anchor.tick) {
+                ids.retain(|&other| other != id);
+            }
+            group.waits.retain(|_, ids| !ids.is_empty());
+            if group.waits.is_empty() {
+                self.groups.remove(pattern.source());
+            }
+        }
+        Some(wait)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// Tells whether anybody waits for text, so that somebody has to look before it disappears.
+    pub(crate) fn want_text(&self) -> bool {
+        !self.groups.is_empty()
+    }
+
+    /// Tells whether any pattern can match across rows, and so has to see all of them.
+    pub(crate) fn want_all_rows(&self) -> bool {
+        self.groups.values().any(|group| group.pattern.crosses_rows())
+    }
+
+    /// When a wait is next to be looked at.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.timers.first().map(|&(time, _)| time)
+    }
+
+    /// The waits whose time has come.
+    pub(crate) fn due(&self, now: Time) -> Vec<WaitId> {
+        self.timers.iter().take_while(|&&(time, _)| time <= now).map(|&(_, id)| id).collect()
+    }
+
+    pub(crate) fn ids(&self) -> Vec<WaitId> {
+        self.waits.keys().copied().collect()
+    }
+
+    pub(crate) fn get(&self, id: WaitId) -> Option<&Wait> {
+        self.waits.get(&id)
+    }
+
+    /// Judges the waits for text by rows of which some were just drawn.
+    pub(crate) fn judge_text(&mut self, drawn: &[Place], all: Option<&[Place]>) {
+        let mut found = Vec::new();
+        for group in self.groups.values() {
+            let places = if group.pattern.crosses_rows() { all.unwrap_or(drawn) } else { drawn };
+            if places.is_empty() {
+                continue;
+            }
+            let matches = Matches::new(&group.pattern, places);
+            let Some(newest) = matches.newest_tick() else { continue };
+            for (&tick, ids) in group.waits.range(..newest) {
+                if let Some(first) = matches.first_since(tick) {
+                    found.extend(ids.iter().map(|&id| (id, first.clone())));
+                }
+            }
+        }
+        for (id, first) in found {
+            if let Some(wait) = self.waits.get_mut(&id)
+                && wait.matched.is_none()
+            {
+                wait.matched = Some(first);
+                self.matched.push(id);
+            }
+        }
+    }
+
+    /// Takes the waits for text that found it, with what they found.
+    pub(crate) fn take_matched(&mut self) -> Vec<(WaitId, Match)> {
+        let mut ids = std::mem::take(&mut self.matched);
+        // The patterns are judged in no order; the waits end in theirs.
+        ids.sort();
+        ids.into_iter().filter_map(|id| Some((id, self.waits.get(&id)?.matched.clone()?))).collect()
+    }
+
+    /// A frame was taken: tells the waits for a change, and sets their timers anew.
+    pub(crate) fn note_frame(&mut self, now: Time, before: &Frame, frame: &Frame) {
+        let ids: Vec<WaitId> = self.waits.keys().copied().collect();
+        for id in ids {
+            if let Some(wait) = self.waits.get_mut(&id) {
+                let relevant =
+                    matches!(wait.spec.condition, Condition::Change { .. } | Condition::Settled(_));
+                if relevant {
+                    wait.note_frame(now, before, frame);
+                    self.set_timer(id);
+                }
+            }
+        }
+    }
+
+    /// Puts off a wait for the screen to settle: the program has not read its input yet.
+    pub(crate) fn put_off(&mut self, id: WaitId, now: Time) {
+        if let Some(wait) = self.waits.get_mut(&id) {
+            wait.change.changed_at = now;
+        }
+        self.set_timer(id);
+    }
+
+    fn set_timer(&mut self, id: WaitId) {
+        let Some(wait) = self.waits.get_mut(&id) else { return };
+        let timer = match (wait.holds_at(), wait.spec.deadline) {
+            (Some(holds), Some(deadline)) => Some(holds.min(deadline)),
+            (holds, deadline) => holds.or(deadline),
+        };
+        if wait.timer != timer {
+            if let Some(old) = std::mem::replace(&mut wait.timer, timer) {
+                self.timers.remove(&(old, id));
+            }
+            self.timers.extend(timer.map(|timer| (timer, id)));
+        }
+    }
+}
+
+impl Wait {
+    /// A wait that has seen the frames since its anchor.
+    pub(crate) fn new(spec: Spec, anchor: Anchor, started: Time, frames: &[Arc<Frame>]) -> Wait {
+        let change = ChangeState { changed_at: anchor.frame.time(), ..ChangeState::default() };
+        let mut wait = Wait { spec, anchor, started, matched: None, change, timer: None };
+        let mut before = Arc::clone(&wait.anchor.frame);
+        for frame in frames {
+            wait.note_frame(frame.time(), &before, frame);
+            before = Arc::clone(frame);
+        }
+        wait
+    }
+
+    /// The clock of a settled wait starts at the input, not at an earlier change.
+    pub(crate) fn count_from(&mut self, time: Time) {
+        self.change.changed_at = self.change.changed_at.max(time);
+    }
+
+    /// When what it waits for will hold if nothing happens; `None` if something has to.
+    pub(crate) fn holds_at(&self) -> Option<Time> {
+        match &self.spec.condition {
+            Condition::Change { stable, styles, .. } => {
+                let changed = self.change.changed || *styles && self.change.style_changed;
+                changed.then(|| self.change.changed_at.after(*stable))
+            }
+            Condition::Settled(quiet) => Some(self.change.changed_at.after(*quiet)),
+            Condition::Text(_) | Condition::Gone(_) | Condition::Exit => None,
+        }
+    }
+
+    fn note_frame(&mut self, now: Time, before: &Frame, frame: &Frame) {
+        let ignore: &[Arc<Pattern>] = match &self.spec.condition {
+            Condition::Change { ignore, .. } => ignore,
+            _ => &[],
+        };
+        let rows = changed_rows(before, frame, ignore);
+        if !rows.is_empty() {
+            self.change.changed_at = now;
+            self.change.counts.resize(frame.rows().len().max(self.change.counts.len()), 0);
+            rows.iter().for_each(|&row| self.change.counts[row] += 1);
+        }
+        self.change.changed = changed_beyond_echo(&self.anchor, frame, ignore);
+        self.change.style_changed = !frame.looks_like(&self.anchor.frame);
+    }
+
+    /// What there is to say of it now.
+    pub(crate) fn finding(&self, now: Time, outcome: Outcome) -> Finding {
+        let met = outcome == Outcome::Met;
+        let change = &self.change;
+        match &self.spec.condition {
+            Condition::Text(_) => Finding::Text { found: None, fresh: false, visible: false },
+            Condition::Gone(_) => Finding::Gone(None),
+            Condition::Change { styles, .. } => Finding::Change {
+                changed: change.changed || *styles && change.style_changed,
+                stable: met,
+                style_changed: change.style_changed,
+                last_change: change.changed.then(|| now.since(change.changed_at)),
+                busy_rows: change.busy_rows(),
+            },
+            Condition::Settled(_) => Finding::Settled { settled: met, changed: change.changed },
+            Condition::Exit => Finding::Exit,
+        }
+    }
+}
+
+impl ChangeState {
+    fn busy_rows(&self) -> Vec<usize> {
+        let mut rows: Vec<usize> =
+            (0..self.counts.len()).filter(|&row| self.counts[row] > 1).collect();
+        rows.sort_by_key(|&row| std::cmp::Reverse(self.counts[row]));
+        rows.truncate(BUSY_ROWS_MAX);
+        rows
+    }
+}
+
+fn is_ignored(text: &str, ignore: &[Arc<Pattern>]) -> bool {
+    ignore.iter().any(|pattern| pattern.is_match(text))
+}
+
+/// The rows whose text differs, but for those that are to be ignored on both sides.
+fn changed_rows(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> Vec<usize> {
+    let (old, new) = (before.rows(), after.rows());
+    let differs = |row: usize| {
+        let (a, b) = (old.get(row), new.get(row));
+        let same = match (a, b) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.text() == b.text(),
+            _ => false,
+        };
+        let text = |row: Option<&Arc<Row>>| row.map_or(String::new(), |row| row.text().to_owned());
+        !(same || is_ignored(&text(a), ignore) && is_ignored(&text(b), ignore))
+    };
+    (0..old.len().max(new.len())).filter(|&row| differs(row)).collect()
+}
+
+/// Tells whether the text differs from the anchor's by more than the echo of what was typed, whose
+/// cells count as never drawn, and by more than the scroll that an echoed Enter makes.
+fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) -> bool {
+    let old = anchor.frame.rows();
+    if old.len() != frame.rows().len() || anchor.frame.cols() != frame.cols() {
+        return true;
+    }
+    let scrolled = shift_between(old, frame.rows());
+    if scrolled.unsigned_abs() > anchor.enters {
+        return true;
+    }
+    frame.rows().iter().enumerate().any(|(index, row)| {
+        let before = index.checked_add_signed(scrolled).and_then(|index| old.get(index));
+        let old_text = before.map_or("", |row| row.text());
+        let ignored = is_ignored(old_text, ignore) && is_ignored(row.text(), ignore);
+        old_text != row.text() && !ignored && differs_beyond_echo(before.map(|row| &**row), row)
+    })
+}
+
+fn differs_beyond_echo(before: Option<&Row>, after: &Row) -> bool {
+    let cols = after.width().max(before.map_or(0, Row::width));
+    (0..cols).any(|col| {
+        let old = before.map_or("", |row| row.slice(col, col + 1)).trim_end();
+        let new = after.slice(col, col + 1).trim_end();
+        let is_echo = !new.is_empty() && after.tick_at(col) == Tick(0);
+        old != new && !is_echo
+    })
+}
+
+/// How long a wait took.
+pub(crate) fn elapsed(wait: &Wait, now: Time) -> Duration {
+    now.since(wait.started)
+}

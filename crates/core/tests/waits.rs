@@ -1,0 +1,607 @@
+//! What every wait means, sentence by sentence, on a clock that jumps from wake to wake.
+//!
+//! A script is a list of moments and what happens then; the log says when which wait ended, and how.
+//! The numbers in the names are those of the paragraphs of the design of waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{
+    Condition, EchoBy, Exit, Finding, Pattern, Seq, Session, Since, Spec, Time, WaitEnded,
+};
+use proptest::prelude::*;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+enum Do {
+    /// The program prints, and all of it is read.
+    Print(&'static str),
+    /// The program prints, and more is to be read.
+    PrintPart(&'static str),
+    /// Somebody types, and the terminal echoes.
+    Type(&'static str),
+    /// A wait starts, for so long.
+    Wait(Condition, Since, u64),
+    /// The program reads all input, or leaves some unread.
+    Unread(bool),
+    Exit(i32),
+    Close,
+}
+
+use Do::{Close, Print, PrintPart, Type, Unread, Wait};
+
+const COLS: usize = 30;
+const ROWS: usize = 5;
+
+fn pattern(text: &str) -> Arc<Pattern> {
+    Arc::new(Pattern::new(text, "").expect("the test's pattern is right"))
+}
+
+fn text(text: &str) -> Condition {
+    Condition::Text(pattern(text))
+}
+
+fn gone(text: &str) -> Condition {
+    Condition::Gone(pattern(text))
+}
+
+fn change(stable_ms: u64) -> Condition {
+    Condition::Change {
+        stable: Duration::from_millis(stable_ms),
+        styles: false,
+        ignore: Vec::new(),
+    }
+}
+
+fn settled(ms: u64) -> Condition {
+    Condition::Settled(Duration::from_millis(ms))
+}
+
+/// How a wait ended, in words.
+fn say(now: u64, ended: &WaitEnded) -> String {
+    let mut said = format!("@{now} w{} {:?}", ended.id.0, ended.outcome);
+    match &ended.finding {
+        Finding::Text { found, fresh, visible } => {
+            if let Some(found) = found {
+                said += &format!(" {:?} line {}", found.text, found.line.0);
+            }
+            said += match (fresh, visible) {
+                (true, true) => " fresh",
+                (true, false) => " fresh, no longer visible",
+                (false, true) => " stale",
+                (false, false) => "",
+            };
+        }
+        Finding::Gone(found) => said += if found.is_some() { " still there" } else { " gone" },
+        Finding::Change { changed, stable, style_changed, last_change, busy_rows } => {
+            said += &format!(" changed={changed} stable={stable} style={style_changed}");
+            if let Some(ago) = last_change.filter(|_| !stable) {
+                said += &format!(" last={} rows={busy_rows:?}", ago.as_millis());
+            }
+        }
+        Finding::Settled { settled, changed } => {
+            said += &format!(" settled={settled} changed={changed}")
+        }
+        Finding::Exit => {}
+    }
+    if let Some(Exit::Code(code)) = ended.exit {
+        said += &format!(" exit {code}");
+    }
+    if ended.history_truncated {
+        said += " truncated";
+    }
+    said
+}
+
+/// Runs a script until nothing is left to wake for.
+fn run(script: &[(u64, Do)]) -> Vec<String> {
+    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
+    let mut log = Vec::new();
+    let mut script = script.iter().peekable();
+    loop {
+        let wake = session.poll_wake().map(|wake| wake.0.as_millis() as u64);
+        let next = script.peek().map(|(ms, _)| *ms);
+        let now = match (next, wake) {
+            (Some(next), Some(wake)) => next.min(wake),
+            (next, wake) => match next.or(wake) {
+                Some(now) => now,
+                None => return log,
+            },
+        };
+        let time = Time::from_ms(now);
+        if next == Some(now)
+            && let Some((_, what)) = script.next()
+        {
+            act(&mut session, time, what, &mut log);
+        } else {
+            session.handle_time(time);
+        }
+        assert!(session.poll_wake().is_none_or(|wake| wake > time) || script.peek().is_some());
+        log.extend(session.poll_ended().iter().map(|ended| say(now, ended)));
+    }
+}
+
+fn act(session: &mut Session, now: Time, what: &Do, log: &mut Vec<String>) {
+    match what {
+        Print(text) => {
+            session.handle_output(now, text.as_bytes());
+            session.handle_drained(now);
+        }
+        PrintPart(text) => session.handle_output(now, text.as_bytes()),
+        Type(text) => session.handle_input(now, text, EchoBy::Terminal),
+        Unread(unread) => session.handle_input_unread(*unread),
+        Wait(condition, since, timeout_ms) => {
+            let deadline = Some(now.after(Duration::from_millis(*timeout_ms)));
+            let spec = Spec { condition: condition.clone(), since: *since, deadline };
+            if let Err(error) = session.start_wait(now, spec) {
+                log.push(error.to_string());
+            }
+        }
+        Do::Exit(code) => session.handle_exit(now, Exit::Code(*code)),
+        Close => session.handle_close(now),
+    }
+}
+
+fn check(script: &[(u64, Do)], expected: &[&str]) {
+    assert_eq!(run(script), expected, "{script:#?}");
+}
+
+#[test]
+fn s2_input_is_the_moment_before_the_last_input() {
+    let script = [
+        (0, Print("READY\r\n$ ")),
+        (10, Type("x\r")),
+        (20, Wait(text("READY"), Since::Input, 100)),
+        (200, Print("x\r\nREADY\r\n")),
+        (210, Wait(text("READY"), Since::Input, 100)),
+    ];
+    check(
+        &script,
+        &["@120 w1 Timeout \"READY\" line 1 stale", "@210 w2 Met \"READY\" line 3 fresh"],
+    );
+}
+
+#[test]
+fn s2_a_seq_is_the_moment_the_screen_stopped_being_that_frame() {
+    let wait = |seq: u64| Wait(text("one|two"), Since::Frame(Seq(seq)), 0);
+    let script = [
+        (0, Print("one\r\n")),
+        (10, Print("two\r\n")),
+        (20, wait(0)),
+        (30, wait(1)),
+        (40, wait(2)),
+    ];
+    check(
+        &script,
+        &[
+            "@20 w1 Met \"one\" line 1 fresh",
+            "@30 w2 Met \"two\" line 2 fresh",
+            "@40 w3 Timeout \"one\" line 1 stale",
+        ],
+    );
+    let future = [(0, Wait(text("x"), Since::Frame(Seq(7)), 0))];
+    check(&future, &["there is no seq 7 yet, the newest is 0: pass a seq that a result gave"]);
+}
+
+#[test]
+fn s2_now_is_the_call_and_screen_is_whatever_is_visible() {
+    let script = [
+        (0, Print("here\r\n")),
+        (10, Wait(text("here"), Since::Now, 50)),
+        (20, Wait(text("here"), Since::Screen, 50)),
+        (100, Wait(text("here"), Since::Now, 50)),
+        (110, Print("here\r\n")),
+    ];
+    check(
+        &script,
+        &[
+            "@20 w2 Met \"here\" line 1 fresh",
+            "@60 w1 Timeout \"here\" line 1 stale",
+            "@110 w3 Met \"here\" line 2 fresh",
+        ],
+    );
+}
+
+#[test]
+fn s2_asked_twice_a_wait_gives_the_same_answer() {
+    let ask = || Wait(text("DONE"), Since::Input, 0);
+    let script =
+        [(0, Type("x\r")), (1, Print("x\r\nDONE\r\n")), (2, ask()), (3, ask()), (900, ask())];
+    let log = run(&script);
+    let tails: Vec<&str> =
+        log.iter().filter_map(|line| line.split_once(" Met").map(|(_, tail)| tail)).collect();
+    assert_eq!(tails, [" \"DONE\" line 2 fresh"; 3], "{log:?}");
+}
+
+#[test]
+fn s3_2_lines_that_scrolled_off_since_the_anchor_are_searched() {
+    let lines = "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n";
+    let script = [
+        (0, Print("0\r\n")),
+        (5, Type("x")),
+        (10, Print(lines)),
+        (20, Wait(text("^2$"), Since::Input, 0)),
+        (30, Wait(text("^0$"), Since::Input, 0)),
+    ];
+    check(&script, &["@20 w1 Met \"2\" line 3 fresh, no longer visible", "@30 w2 Timeout"]);
+}
+
+#[test]
+fn s3_2_history_that_does_not_reach_the_anchor_is_said() {
+    let flood = "line\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\n";
+    let mut script = vec![(0, Type("x")), (1, Print("first\r\n"))];
+    script.extend((2..6).map(|ms| (ms, Print(flood))));
+    script.push((10, Wait(text("nowhere"), Since::Input, 0)));
+    check(&script, &["@10 w1 Timeout truncated"]);
+}
+
+#[test]
+fn s3_2_a_match_counts_if_one_of_its_cells_was_drawn() {
+    let script = [
+        (0, Print("Status: 50%")),
+        (5, Type("")),
+        (10, Wait(text("Status: 100%"), Since::Input, 100)),
+        (11, Wait(text("Status"), Since::Input, 100)),
+        (20, Print("\x1b[3D100%")),
+    ];
+    check(
+        &script,
+        &["@20 w1 Met \"Status: 100%\" line 1 fresh", "@111 w2 Timeout \"Status\" line 1 stale"],
+    );
+    let scrolled = [
+        (0, Print("old\r\n\r\n\r\n\r\n")),
+        (5, Type("")),
+        (10, Wait(text("old"), Since::Input, 50)),
+        (20, Print("\r\nnew")),
+    ];
+    check(&scrolled, &["@60 w1 Timeout"]);
+    let alternate = [
+        (0, Print("\x1b[?1049h\x1b[Hmenu one")),
+        (5, Type("j")),
+        (10, Wait(text("one"), Since::Input, 50)),
+        (11, Wait(text("two"), Since::Input, 50)),
+        (20, Print("\x1b[2;1Hmenu two")),
+    ];
+    check(&alternate, &["@20 w2 Met \"two\" line 2 fresh", "@60 w1 Timeout \"one\" line 1 stale"]);
+}
+
+#[test]
+fn s3_2_a_pattern_is_tried_on_rows_and_on_unwrapped_lines() {
+    let long = "0123456789012345678901234567DONE and more\r\n";
+    let script = [
+        (0, Wait(text("DONE and"), Since::Input, 50)),
+        (1, Wait(text("^NE and more$"), Since::Input, 50)),
+        (2, Wait(text("^0.*more$"), Since::Input, 50)),
+        (3, Wait(text(r"more\nnext"), Since::Input, 50)),
+        (10, Print(long)),
+        (20, Print("next")),
+    ];
+    check(
+        &script,
+        &[
+            "@10 w1 Met \"DONE and\" line 1 fresh",
+            "@10 w2 Met \"NE and more\" line 2 fresh",
+            "@10 w3 Met \"0123456789012345678901234567DONE and more\" line 1 fresh",
+            "@20 w4 Met \"more\\nnext\" line 2 fresh",
+        ],
+    );
+}
+
+#[test]
+fn s3_3_the_echo_of_ones_own_input_is_not_output() {
+    let script = [
+        (0, Print("$ ")),
+        (5, Type("echo READY\r")),
+        (10, Wait(text("READY"), Since::Input, 100)),
+        (20, Print("echo READY\r\n")),
+        (30, Print("READY\r\n$ ")),
+    ];
+    check(&script, &["@30 w1 Met \"READY\" line 2 fresh"]);
+    let before = [
+        (0, Print("$ ")),
+        (5, Type("echo READY\r")),
+        (10, Print("echo READY\r\nREADY\r\n$ ")),
+        (20, Wait(text("READY"), Since::Input, 0)),
+    ];
+    check(&before, &["@20 w1 Met \"READY\" line 2 fresh"]);
+}
+
+#[test]
+fn s3_4_no_transient_is_missed_by_a_wait_that_runs() {
+    for transient in
+        ["PASS\r\x1b[K", "PASS\r    ", "PASS\x1b[2J", "PASS\x1b[?1049h", "PASS\r\n\n\n\n\n\n\n\n"]
+    {
+        let script = [(0, Wait(text("PASS"), Since::Input, 50)), (10, Print(transient))];
+        let log = run(&script);
+        assert_eq!(log, ["@10 w1 Met \"PASS\" line 1 fresh, no longer visible"], "{transient:?}");
+    }
+}
+
+#[test]
+fn s3_4_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
+    let script = [
+        (0, Type("x")),
+        (10, Print("PASS")),
+        (12, Print("\r\x1b[K")),
+        (50, Wait(text("PASS"), Since::Input, 0)),
+        (60, Wait(text("PASS"), Since::Now, 0)),
+    ];
+    check(&script, &["@50 w1 Met \"PASS\" line 1 fresh, no longer visible", "@60 w2 Timeout"]);
+}
+
+#[test]
+fn s3_5_match_then_exit_then_timeout() {
+    let script = [
+        (0, Wait(text("DONE"), Since::Input, 10)),
+        (1, Wait(text("else"), Since::Input, 50)),
+        (10, PrintPart("DONE\r\n")),
+        (10, Do::Exit(3)),
+    ];
+    check(&script, &["@10 w1 Met \"DONE\" line 1 fresh exit 3", "@10 w2 Exited exit 3"]);
+}
+
+#[test]
+fn s3_5_what_was_read_counts_before_the_timeout() {
+    let script = [(0, Wait(text("DONE"), Since::Input, 10)), (9, PrintPart("DONE"))];
+    check(&script, &["@10 w1 Met \"DONE\" line 1 fresh"]);
+}
+
+#[test]
+fn s3_6_an_exited_program_is_answered_at_once() {
+    let script = [
+        (0, Print("LAST WORDS")),
+        (1, Do::Exit(0)),
+        (2, Wait(text("WORDS"), Since::Input, 9999)),
+        (3, Wait(text("nothing"), Since::Input, 9999)),
+        (4, Wait(Condition::Exit, Since::Now, 9999)),
+        (5, Wait(change(300), Since::Input, 9999)),
+    ];
+    check(
+        &script,
+        &[
+            "@2 w1 Met \"WORDS\" line 1 fresh exit 0",
+            "@3 w2 Exited exit 0",
+            "@4 w3 Met exit 0",
+            "@5 w4 Exited changed=true stable=false style=true last=5 rows=[] exit 0",
+        ],
+    );
+}
+
+#[test]
+fn s3_gone_waits_until_no_match_is_on_the_screen() {
+    let script = [
+        (0, Print("Loading")),
+        (1, Wait(gone("Loading"), Since::Input, 100)),
+        (2, Wait(gone("nothing"), Since::Input, 100)),
+        (50, Print("\r\x1b[KDone")),
+        (60, Wait(gone("Done"), Since::Input, 10)),
+    ];
+    check(&script, &["@2 w2 Met gone", "@50 w1 Met gone", "@70 w3 Timeout still there"]);
+}
+
+#[test]
+fn s4_1_a_change_holds_when_it_has_settled() {
+    let script = [
+        (0, Print("menu")),
+        (10, Type("")),
+        (20, Wait(change(300), Since::Input, 5000)),
+        (100, Print(" a")),
+        (200, Print(" b")),
+    ];
+    check(&script, &["@500 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
+fn s4_1_a_change_that_settled_before_the_call_resolves_at_once() {
+    let script = [(0, Type("x")), (10, Print("out")), (400, Wait(change(300), Since::Input, 5000))];
+    check(&script, &["@400 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
+fn s4_1_nothing_changed_is_not_a_change() {
+    let script = [(0, Print("x")), (5, Type("")), (10, Wait(change(100), Since::Input, 500))];
+    check(&script, &["@510 w1 Timeout changed=false stable=false style=false"]);
+}
+
+#[test]
+fn s4_2_what_is_no_text_neither_counts_nor_restarts_the_clock() {
+    let script = [
+        (0, Type("")),
+        (1, Wait(change(100), Since::Input, 500)),
+        (10, Print("word")),
+        (50, Print("\x1b[3;3H\x1b[6n\x1b[Hword")),
+        (80, Print("\x1b[H\x1b[31mword")),
+    ];
+    check(&script, &["@110 w1 Met changed=true stable=true style=true"]);
+    let style_alone = [
+        (0, Print("word")),
+        (1, Type("")),
+        (2, Wait(change(100), Since::Input, 500)),
+        (50, Print("\x1b[H\x1b[31mword")),
+    ];
+    check(&style_alone, &["@502 w1 Timeout changed=false stable=false style=true"]);
+}
+
+#[test]
+fn s4_2_with_styles_a_colour_counts_and_does_not_restart_the_clock() {
+    let styles =
+        Condition::Change { stable: Duration::from_millis(100), styles: true, ignore: Vec::new() };
+    let script = [
+        (0, Print("word")),
+        (200, Type("")),
+        (210, Wait(styles, Since::Input, 500)),
+        (250, Print("\x1b[H\x1b[31mword")),
+    ];
+    check(&script, &["@250 w1 Met changed=true stable=true style=true"]);
+}
+
+fn spinner() -> Vec<(u64, Do)> {
+    let faces = ["\x1b[3;1H|", "\x1b[3;1H/", "\x1b[3;1H-", "\x1b[3;1H\\"];
+    let mut script = vec![(0, Type(""))];
+    script.extend((0..20u64).map(|i| (10 + 50 * i, Print(faces[i as usize % 4]))));
+    script
+}
+
+#[test]
+fn s4_3_a_spinner_changes_and_never_settles() {
+    let mut script = spinner();
+    script.insert(1, (1, Wait(change(300), Since::Input, 600)));
+    check(&script, &["@601 w1 Timeout changed=true stable=false style=true last=41 rows=[2]"]);
+}
+
+#[test]
+fn s4_3_with_ignore_it_settles() {
+    let ignore = vec![pattern(r"^[-|/\\]$")];
+    let condition = Condition::Change { stable: Duration::from_millis(300), styles: false, ignore };
+    let mut script = spinner();
+    script.insert(1, (1, Wait(condition, Since::Input, 2000)));
+    script.insert(3, (40, Print("\x1b[Hdone")));
+    check(&script, &["@340 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
+fn s4_4_exit_compares_with_the_anchors_frame() {
+    let script =
+        [(0, Wait(change(300), Since::Input, 5000)), (5, PrintPart("bye")), (6, Do::Exit(1))];
+    check(&script, &["@6 w1 Exited changed=true stable=false style=true last=0 rows=[] exit 1"]);
+}
+
+#[test]
+fn s4_5_without_quiet_the_first_change_is_enough() {
+    let script = [(0, Wait(change(0), Since::Input, 5000)), (70, Print("x"))];
+    check(&script, &["@70 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
+fn s4_an_echo_alone_is_not_a_change() {
+    let script = [
+        (0, Print("? ")),
+        (5, Type("y\r")),
+        (6, Wait(change(100), Since::Input, 5000)),
+        (10, Print("y\r\n")),
+        (600, Print("answer")),
+    ];
+    check(&script, &["@700 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
+fn s4_settled_holds_whether_or_not_anything_changed() {
+    let script = [
+        (0, Print("x")),
+        (1000, Type("y\r")),
+        (1000, Wait(settled(300), Since::Input, 5000)),
+        (1010, Print("y\r\n")),
+        (1600, Print("answer")),
+        (2000, Type("z\r")),
+        (2000, Wait(settled(300), Since::Input, 5000)),
+        (2010, Print("z\r\nchange")),
+    ];
+    check(
+        &script,
+        &["@1310 w1 Met settled=true changed=false", "@2310 w2 Met settled=true changed=true"],
+    );
+}
+
+#[test]
+fn s4_settled_counts_from_when_the_program_has_read_its_input() {
+    let script = [
+        (0, Type("y\r")),
+        (0, Unread(true)),
+        (0, Wait(settled(300), Since::Input, 5000)),
+        (400, Unread(false)),
+    ];
+    check(&script, &["@600 w1 Met settled=true changed=false"]);
+}
+
+#[test]
+fn s5_exit_is_waited_for() {
+    let script = [
+        (0, Wait(Condition::Exit, Since::Now, 100)),
+        (1, Wait(Condition::Exit, Since::Now, 10)),
+        (50, Do::Exit(7)),
+    ];
+    check(&script, &["@11 w2 Timeout", "@50 w1 Met exit 7"]);
+}
+
+#[test]
+fn s7_closing_ends_the_waits_at_once() {
+    let script = [
+        (0, Wait(text("x"), Since::Input, 9999)),
+        (1, Wait(Condition::Exit, Since::Now, 9999)),
+        (5, Close),
+        (6, Wait(text("x"), Since::Input, 9999)),
+    ];
+    check(&script, &["@5 w1 Closed", "@5 w2 Closed", "@6 w3 Closed"]);
+}
+
+#[test]
+fn s7_a_timeout_of_nothing_checks_once() {
+    check(&[(0, Wait(text("x"), Since::Input, 0))], &["@0 w1 Timeout"]);
+}
+
+#[test]
+fn s7_a_cancelled_wait_leaves_nothing() {
+    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
+    let deadline = Some(Time::from_ms(500));
+    let conditions = [text("x"), gone("^"), change(9), settled(9), Condition::Exit];
+    let ids: Vec<_> = conditions
+        .into_iter()
+        .map(|condition| {
+            session.start_wait(Time::from_ms(0), Spec { condition, since: Since::Input, deadline })
+        })
+        .collect();
+    for id in ids.into_iter().rev() {
+        session.cancel_wait(id.expect("it was started"));
+    }
+    assert_eq!(session.waits_running(), 0);
+    assert_eq!(session.poll_wake(), None);
+    session.handle_output(Time::from_ms(1), b"x");
+    session.handle_drained(Time::from_ms(1));
+    assert!(session.poll_ended().is_empty());
+}
+
+#[test]
+fn a_thousand_waits_for_one_pattern_all_end() {
+    let mut script = vec![(0, Type(""))];
+    script.extend((0..1000).map(|_| (1, Wait(text("DONE"), Since::Input, 9999))));
+    script.push((5, Print("DONE\r\x1b[K")));
+    let log = run(&script);
+    assert_eq!(log.len(), 1000);
+    assert!(log.iter().all(|line| line.contains("Met \"DONE\" line 1")));
+}
+
+proptest! {
+    /// The answer of a wait for text does not depend on how the same bytes were cut.
+    #[test]
+    fn how_the_bytes_are_cut_changes_no_answer(
+        words in prop::collection::vec("(DONE|x|\\r|\\n|\\x1b\\[K|\\x1b\\[2J|\\x1b\\[H|\\x1b\\[M| ){1,6}", 1..12),
+        cuts in prop::collection::vec(1usize..9, 1..9),
+        running in any::<bool>(),
+    ) {
+        let bytes = words.concat();
+        let answer = |cuts: &[usize]| {
+            let mut session = Session::new(Time::from_ms(0), 12, 3, 20);
+            let spec = || Spec { condition: text("DONE"), since: Since::Input, deadline: Some(Time::from_ms(9)) };
+            if running {
+                session.start_wait(Time::from_ms(0), spec()).expect("it starts");
+            }
+            let mut rest = bytes.as_bytes();
+            for cut in cuts.iter().cycle() {
+                let (now, later) = rest.split_at((*cut).min(rest.len()));
+                session.handle_output(Time::from_ms(1), now);
+                rest = later;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            session.handle_drained(Time::from_ms(1));
+            if !running {
+                session.start_wait(Time::from_ms(2), spec()).expect("it starts");
+            }
+            session.handle_time(Time::from_ms(9));
+            let ended = session.poll_ended();
+            (ended.len(), say(9, &ended[0]))
+        };
+        prop_assert_eq!(answer(&cuts), answer(&[usize::MAX]));
+    }
+}
