@@ -1,0 +1,4 @@
+//! Where terminals come from, and how what runs in them is ended.
+
+pub mod processes;
+pub mod pty;

@@ -1,0 +1,229 @@
+//! A program in a pseudo-terminal: started, read, written, asked and waited for. No thread, no task.
+//!
+//! The only file with `unsafe` in it: between fork and exec, and for two questions to the kernel that
+//! no safe wrapper asks.
+#![expect(unsafe_code, reason = "fork, exec and ioctl have no safe form for what is needed here")]
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use awaitty_core::{EchoBy, Exit};
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
+use rustix::pty::OpenptFlags;
+use rustix::termios::{LocalModes, Winsize};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// What is to be started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The program, as it was resolved.
+    pub program: PathBuf,
+    /// What it finds as its own name.
+    pub arg0: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// All of its environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where it starts.
+    pub cwd: PathBuf,
+    /// The size of its terminal.
+    pub cols: u16,
+    /// See `cols`.
+    pub rows: u16,
+}
+
+/// A program in a pseudo-terminal.
+#[derive(Debug)]
+pub struct Pty {
+    master: AsyncFd<OwnedFd>,
+    pidfd: AsyncFd<OwnedFd>,
+    pid: Pid,
+}
+
+/// What a read gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadEnd {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing at the moment: all was read.
+    Drained,
+    /// Nobody holds the terminal any more.
+    Closed,
+}
+
+impl Pty {
+    /// Starts a program; it runs when this returns.
+    ///
+    /// # Errors
+    /// What the kernel said, from no terminal left to no such program.
+    pub fn start(start: &Start) -> io::Result<Pty> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let master = rustix::pty::openpt(flags)?;
+        rustix::pty::grantpt(&master)?;
+        rustix::pty::unlockpt(&master)?;
+        set_size(&master, start.cols, start.rows)?;
+        let slave = open_peer(&master)?;
+        let mut command = Command::new(&start.program);
+        command
+            .arg0(&start.arg0)
+            .args(&start.args)
+            .env_clear()
+            .envs(start.env.iter().map(|(name, value)| (name, value)))
+            .current_dir(&start.cwd)
+            .stdin(Stdio::from(slave.try_clone()?))
+            .stdout(Stdio::from(slave.try_clone()?))
+            .stderr(Stdio::from(slave));
+        // SAFETY: `become_leader` calls nothing but async-signal-safe functions and allocates nothing.
+        unsafe { command.pre_exec(become_leader) };
+        // This returns when the program was executed, or with the reason why it was not.
+        let child = command.spawn()?;
+        drop(command);
+        let pid = Pid::from_child(&child);
+        let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+        rustix::io::ioctl_fionbio(&master, true)?;
+        let both = Interest::READABLE | Interest::WRITABLE;
+        // SAFETY: an `OwnedFd` returns the same descriptor for as long as it lives, and each is moved
+        // into the `AsyncFd` that registers it and is taken out of it nowhere.
+        let (master, pidfd) = unsafe {
+            (
+                AsyncFd::register_with_interest(master, both)?,
+                AsyncFd::register_with_interest(pidfd, Interest::READABLE)?,
+            )
+        };
+        Ok(Pty { master, pidfd, pid })
+    }
+
+    /// The program's number, which is that of its process group and session too.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// Waits until there is something to read.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.master.readable().await.map(|mut guard| guard.retain_ready())
+    }
+
+    /// Waits until there is room to write.
+    pub async fn writable(&self) -> io::Result<()> {
+        self.master.writable().await.map(|mut guard| guard.retain_ready())
+    }
+
+    /// Waits until the program has ended.
+    pub async fn exited(&self) -> io::Result<()> {
+        self.pidfd.readable().await.map(|mut guard| guard.retain_ready())
+    }
+
+    /// Reads what there is.
+    pub fn read(&self, buffer: &mut [u8]) -> ReadEnd {
+        let read = self
+            .master
+            .try_io(Interest::READABLE, |master| Ok(rustix::io::read(master, &mut *buffer)?));
+        match read {
+            Ok(0) => ReadEnd::Closed,
+            Ok(count) => ReadEnd::Bytes(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => ReadEnd::Drained,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadEnd::Bytes(0),
+            // EIO is the end of file of a terminal.
+            Err(_) => ReadEnd::Closed,
+        }
+    }
+
+    /// Writes what there is room for, and says how much that was.
+    pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self.master.try_io(Interest::WRITABLE, |master| Ok(rustix::io::write(master, bytes)?))
+        {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            written => written,
+        }
+    }
+
+    /// How the program ended; must be called once it has, and only once.
+    pub fn reap(&self) -> Exit {
+        let id = WaitId::PidFd(self.pidfd.get_ref().as_fd());
+        match rustix::process::waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Exit::Code(code),
+                (None, Some(signal)) => Exit::Signal(signal),
+                (None, None) => Exit::Unknown,
+            },
+            _ => Exit::Unknown,
+        }
+    }
+
+    /// Tells the program and the kernel of a new size.
+    pub fn resize(&self, cols: u16, rows: u16) -> io::Result<()> {
+        set_size(self.master.get_ref(), cols, rows)
+    }
+
+    /// Who would echo what is typed now.
+    pub fn echo_by(&self) -> EchoBy {
+        let Ok(termios) = rustix::termios::tcgetattr(self.master.get_ref()) else {
+            return EchoBy::Editor;
+        };
+        let has = |mode: LocalModes| termios.local_modes.contains(mode);
+        match (has(LocalModes::ECHO), has(LocalModes::ICANON)) {
+            (true, _) => EchoBy::Terminal,
+            (false, true) => EchoBy::Nobody,
+            (false, false) => EchoBy::Editor,
+        }
+    }
+
+    /// Tells whether the program reads whole lines.
+    pub fn is_canonical(&self) -> bool {
+        let termios = rustix::termios::tcgetattr(self.master.get_ref());
+        termios.is_ok_and(|termios| termios.local_modes.contains(LocalModes::ICANON))
+    }
+
+    /// Tells whether the program has input that it did not read.
+    pub fn has_unread_input(&self) -> bool {
+        // The other end is opened only to look, and closed at once.
+        let unread = open_peer(self.master.get_ref())
+            .and_then(|peer| Ok(rustix::io::ioctl_fionread(&peer)?));
+        unread.is_ok_and(|count| count > 0)
+    }
+}
+
+fn set_size(master: &OwnedFd, cols: u16, rows: u16) -> io::Result<()> {
+    let size = Winsize { ws_col: cols, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
+    Ok(rustix::termios::tcsetwinsize(master, size)?)
+}
+
+/// Opens the program's end, without its becoming our controlling terminal.
+fn open_peer(master: &OwnedFd) -> io::Result<OwnedFd> {
+    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: the call takes flags and returns a new descriptor or -1; nothing else is touched.
+    let fd = unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCGPTPEER, flags) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made this descriptor for us, so nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Between fork and exec: the leader of a new session with the terminal as its own, signals as they
+/// were at the beginning of time, and no descriptor but 0, 1 and 2.
+fn become_leader() -> io::Result<()> {
+    rustix::process::setsid()?;
+    // SAFETY: each call is async-signal-safe, works on numbers alone, and its failure is looked at
+    // where it could matter.
+    unsafe {
+        if libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Whoever started us may have ignored or blocked some, and both would be inherited.
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        // Closed by the exec, because the pipe that reports a failed exec is still needed.
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    }
+    Ok(())
+}

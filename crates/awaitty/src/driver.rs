@@ -1,0 +1,388 @@
+//! One task a terminal: the only place where time, bytes and callers meet.
+//!
+//! Callers hand in jobs, which run on the task with the [`Driver`] in their hands; so checking a wait and
+//! registering it are one step, and nobody holds a lock. Between two jobs the task reads what the
+//! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use awaitty_core::{
+    EchoBy, Exit, Finding, Outcome, Session, Spec, Time, WaitEnded, WaitError, WaitId,
+};
+use rustix::process::Pid;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::backend::processes;
+use crate::backend::pty::{Pty, ReadEnd};
+use crate::policy;
+
+/// Jobs that wait for the task; a caller waits when there are more.
+const JOBS_MAX: usize = 64;
+
+/// Bytes of output kept as they were printed, for `read_output` with `raw`.
+const RAW_MAX: usize = 256 * 1024;
+
+/// How long a match is held back while the program is still running and may be about to exit, so that
+/// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
+const LINGER: Duration = Duration::from_millis(10);
+
+type Job = Box<dyn FnOnce(&mut Driver) + Send>;
+
+/// Why input was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendError {
+    /// The program has ended.
+    Exited,
+    /// So many bytes wait already.
+    QueueFull(usize),
+    /// A line of so many bytes is longer than the kernel hands to a program that reads lines.
+    LineTooLong(usize),
+}
+
+/// A caller's end of a terminal's task.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    jobs: mpsc::Sender<Job>,
+}
+
+/// A wait that was started; dropping it cancels it.
+#[derive(Debug)]
+pub struct RunningWait {
+    /// Set by the job that starts it, which the task runs before any that cancels it.
+    id: Arc<OnceLock<WaitId>>,
+    ended: oneshot::Receiver<WaitEnded>,
+    jobs: mpsc::Sender<Job>,
+}
+
+impl RunningWait {
+    /// Waits for the end; `None` if the terminal is gone.
+    pub async fn ended(&mut self) -> Option<WaitEnded> {
+        (&mut self.ended).await.ok()
+    }
+}
+
+impl Drop for RunningWait {
+    fn drop(&mut self) {
+        let id = Arc::clone(&self.id);
+        let cancel: Job = Box::new(move |driver| {
+            if let Some(&id) = id.get() {
+                driver.waiters.remove(&id);
+                driver.session.cancel_wait(id);
+            }
+        });
+        if let Err(mpsc::error::TrySendError::Full(cancel)) = self.jobs.try_send(cancel)
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let jobs = self.jobs.clone();
+            runtime.spawn(async move { jobs.send(cancel).await });
+        }
+    }
+}
+
+impl Handle {
+    /// Runs a job on the task and gives what it returns; `None` if the terminal is gone.
+    pub async fn call<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Driver) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |driver| {
+            let _ = answer.send(job(driver));
+        });
+        self.jobs.send(job).await.ok()?;
+        answered.await.ok()
+    }
+
+    /// Runs a job that starts a wait.
+    pub async fn start_wait<E: Send + 'static>(
+        &self,
+        start: impl FnOnce(&mut Driver) -> Result<WaitId, E> + Send + 'static,
+    ) -> Option<Result<RunningWait, E>> {
+        let (end, ended) = oneshot::channel();
+        let id = Arc::new(OnceLock::new());
+        // Made first, so that a caller who goes away while it is being started cancels it too.
+        let running = RunningWait { id: Arc::clone(&id), ended, jobs: self.jobs.clone() };
+        let started = self
+            .call(move |driver| {
+                let started = start(driver)?;
+                driver.waiters.insert(started, end);
+                let _ = id.set(started);
+                Ok(())
+            })
+            .await?;
+        Some(started.map(|()| running))
+    }
+}
+
+/// A terminal's session and its program.
+#[derive(Debug)]
+pub struct Driver {
+    session: Session,
+    pty: Option<Pty>,
+    pid: Pid,
+    /// What the program has not taken yet.
+    input: VecDeque<u8>,
+    waiters: HashMap<WaitId, oneshot::Sender<WaitEnded>>,
+    /// Matches that are held back for a moment.
+    lingering: Vec<(oneshot::Sender<WaitEnded>, WaitEnded)>,
+    linger_until: Option<Instant>,
+    started: Instant,
+    /// The terminal has hung up; only the exit is still to come.
+    hung_up: bool,
+    /// The terminal echoed the last input, and a line editor may do so again.
+    expects_editor: bool,
+    raw: VecDeque<u8>,
+}
+
+impl Driver {
+    /// Starts the task of a terminal.
+    pub fn start(pty: Pty, cols: usize, rows: usize, scrollback: usize) -> Handle {
+        let (jobs, received) = mpsc::channel(JOBS_MAX);
+        let driver = Driver {
+            session: Session::new(Time::from_ms(0), cols, rows, scrollback),
+            pid: pty.pid(),
+            pty: Some(pty),
+            input: VecDeque::new(),
+            waiters: HashMap::new(),
+            lingering: Vec::new(),
+            linger_until: None,
+            started: Instant::now(),
+            hung_up: false,
+            expects_editor: false,
+            raw: VecDeque::new(),
+        };
+        tokio::spawn(driver.run(received));
+        Handle { jobs }
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What was printed last, as it came.
+    pub fn raw(&self) -> Vec<u8> {
+        self.raw.iter().copied().collect()
+    }
+
+    /// The time now, as the session counts it.
+    pub fn now(&self) -> Time {
+        Time(self.started.elapsed())
+    }
+
+    /// Starts a wait that gives up after `timeout`.
+    pub fn start_wait(&mut self, mut spec: Spec, timeout: Duration) -> Result<WaitId, WaitError> {
+        let now = self.now();
+        spec.deadline = Some(now.after(timeout));
+        self.tell_unread();
+        self.session.start_wait(now, spec)
+    }
+
+    /// Sends input, of which `text` is what can be echoed; the mark is set before the first byte.
+    pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
+        let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else {
+            return Err(SendError::Exited);
+        };
+        if self.input.len() + bytes.len() > policy::INPUT_QUEUE_MAX {
+            return Err(SendError::QueueFull(self.input.len()));
+        }
+        let longest = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).map(<[u8]>::len).max();
+        if let Some(longest) = longest.filter(|&longest| longest > policy::CANONICAL_LINE_MAX)
+            && pty.is_canonical()
+        {
+            return Err(SendError::LineTooLong(longest));
+        }
+        let by = pty.echo_by();
+        let now = self.now();
+        self.session.handle_input(now, text, by);
+        self.expects_editor = by == EchoBy::Terminal;
+        self.input.extend(bytes);
+        self.write_some();
+        Ok(bytes.len())
+    }
+
+    /// Changes the size for the program and for us.
+    pub fn resize(&mut self, cols: usize, rows: usize) -> std::io::Result<()> {
+        if let Some(pty) = &self.pty {
+            pty.resize(cols as u16, rows as u16)?;
+        }
+        let now = self.now();
+        self.session.resize(now, cols, rows);
+        Ok(())
+    }
+
+    /// Ends all waits because the terminal goes away.
+    pub fn close(&mut self) {
+        let now = self.now();
+        self.session.handle_close(now);
+    }
+
+    async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut buffer = vec![0; 4096];
+        loop {
+            self.take_replies();
+            self.answer_ended();
+            let wake = self.wake();
+            let pty = self.pty.as_ref();
+            let reading = pty.is_some() && !self.hung_up;
+            let writing = reading && !self.input.is_empty();
+            tokio::select! {
+                biased;
+                job = jobs.recv() => match job {
+                    Some(job) => job(&mut self),
+                    None => return,
+                },
+                () = wait_until(wake) => self.handle_time(),
+                _ = ready(pty, Pty::readable), if reading => self.read_some(&mut buffer),
+                _ = ready(pty, Pty::writable), if writing => self.write_some(),
+                _ = ready(pty, Pty::exited), if pty.is_some() => self.finish(&mut buffer).await,
+            }
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        let session = self.session.poll_wake().map(|time| self.started + time.0);
+        [session, self.linger_until].into_iter().flatten().min()
+    }
+
+    fn handle_time(&mut self) {
+        if self.linger_until.is_some_and(|until| until <= Instant::now()) {
+            self.end_lingering();
+        }
+        self.tell_unread();
+        let now = self.now();
+        self.session.handle_time(now);
+    }
+
+    fn tell_unread(&mut self) {
+        let unread = self.pty.as_ref().is_some_and(Pty::has_unread_input);
+        self.session.handle_input_unread(unread || !self.input.is_empty());
+    }
+
+    /// Reads until there is nothing left, or until the others have waited long enough.
+    fn read_some(&mut self, buffer: &mut [u8]) {
+        for _ in 0..policy::READS_IN_A_ROW {
+            let Some(pty) = &self.pty else { return };
+            match pty.read(buffer) {
+                ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
+                ReadEnd::Drained => {
+                    let now = self.now();
+                    self.session.handle_drained(now);
+                    return;
+                }
+                ReadEnd::Closed => {
+                    self.hung_up = true;
+                    return;
+                }
+            }
+            // Replies are wanted now, not when the flood ends.
+            self.take_replies();
+            self.write_some();
+        }
+    }
+
+    fn take_output(&mut self, bytes: &[u8]) {
+        if self.expects_editor
+            && self.pty.as_ref().is_some_and(|pty| pty.echo_by() == EchoBy::Editor)
+        {
+            self.session.handle_line_editor();
+            self.expects_editor = false;
+        }
+        let surplus = (self.raw.len() + bytes.len()).saturating_sub(RAW_MAX);
+        self.raw.drain(..surplus.min(self.raw.len()));
+        self.raw.extend(bytes);
+        let now = self.now();
+        self.session.handle_output(now, bytes);
+    }
+
+    fn write_some(&mut self) {
+        let Some(pty) = &self.pty else { return };
+        while !self.input.is_empty() {
+            let (front, _) = self.input.as_slices();
+            match pty.write(front) {
+                Ok(0) => return,
+                Ok(count) => drop(self.input.drain(..count)),
+                Err(_) => return self.input.clear(),
+            }
+        }
+    }
+
+    fn take_replies(&mut self) {
+        let replies = self.session.poll_replies();
+        // A program that asks and never reads gets no more answers.
+        if self.input.len() + replies.len() <= policy::INPUT_QUEUE_MAX {
+            self.input.extend(replies);
+        }
+    }
+
+    /// The program has ended: its last words first, then the exit.
+    async fn finish(&mut self, buffer: &mut [u8]) {
+        let Some(pty) = self.pty.take() else { return };
+        let exit = pty.reap();
+        processes::unregister(self.pid);
+        let deadline = Instant::now() + policy::DRAIN_MAX;
+        while !self.hung_up {
+            match pty.read(buffer) {
+                ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
+                ReadEnd::Closed => break,
+                ReadEnd::Drained => {
+                    if tokio::time::timeout_at(deadline, pty.readable()).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        self.input.clear();
+        let now = self.now();
+        self.session.handle_exit(now, exit);
+        self.end_lingering();
+    }
+
+    /// Answers the callers whose waits ended.
+    fn answer_ended(&mut self) {
+        for ended in self.session.poll_ended() {
+            let Some(caller) = self.waiters.remove(&ended.id) else { continue };
+            let is_match =
+                matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
+            if is_match && ended.exit.is_none() && processes::is_running(self.pid) {
+                self.lingering.push((caller, ended));
+                self.linger_until.get_or_insert(Instant::now() + LINGER);
+            } else {
+                let _ = caller.send(ended);
+            }
+        }
+    }
+
+    fn end_lingering(&mut self) {
+        self.linger_until = None;
+        for (caller, mut ended) in std::mem::take(&mut self.lingering) {
+            ended.refresh(self.session.frame(), self.session.exit());
+            let _ = caller.send(ended);
+        }
+    }
+}
+
+/// How the program of a session ended, if it did.
+pub fn exit_of(driver: &mut Driver) -> Option<Exit> {
+    driver.session.exit()
+}
+
+async fn wait_until(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn ready<'p, F>(pty: Option<&'p Pty>, what: impl FnOnce(&'p Pty) -> F)
+where
+    F: Future<Output = std::io::Result<()>> + 'p,
+{
+    match pty {
+        Some(pty) => drop(what(pty).await),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,82 @@
+//! A mistake of the caller: a stable code, what was wrong with the value, and what to do next.
+
+use awaitty_core::{KeyError, PatternError, WaitError};
+
+use crate::driver::SendError;
+use crate::policy;
+
+/// What a tool says when it cannot do what it was asked to. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// One of the codes of the contract.
+    pub code: &'static str,
+    /// What was wrong, and the next step.
+    pub message: String,
+}
+
+impl ToolError {
+    /// An error of that code.
+    pub fn new(code: &'static str, message: impl Into<String>) -> ToolError {
+        ToolError { code, message: message.into() }
+    }
+
+    /// An argument that makes no sense.
+    pub fn argument(message: impl Into<String>) -> ToolError {
+        ToolError::new("bad_argument", message)
+    }
+
+    /// The terminal went away while it was asked.
+    pub fn gone() -> ToolError {
+        ToolError::new(
+            "unknown_session",
+            "the session was closed: list_sessions shows the ones there are",
+        )
+    }
+}
+
+impl From<PatternError> for ToolError {
+    fn from(error: PatternError) -> ToolError {
+        let code = match error {
+            PatternError::Pattern(_) => "bad_pattern",
+            PatternError::Flags(_) => "bad_flags",
+        };
+        ToolError::new(code, error.to_string())
+    }
+}
+
+impl From<KeyError> for ToolError {
+    fn from(error: KeyError) -> ToolError {
+        ToolError::new("bad_key", format!("{error}. Nothing was sent"))
+    }
+}
+
+impl From<WaitError> for ToolError {
+    fn from(error: WaitError) -> ToolError {
+        ToolError::argument(format!("since: {error}"))
+    }
+}
+
+impl From<SendError> for ToolError {
+    fn from(error: SendError) -> ToolError {
+        match error {
+            SendError::Exited => ToolError::new(
+                "exited",
+                "the program has exited and takes no input: read its last screen with snapshot, or spawn a new one",
+            ),
+            SendError::QueueFull(waiting) => ToolError::new(
+                "limit_reached",
+                format!(
+                    "{waiting} bytes wait for the program to read them, and {} are allowed with these: \
+                     wait until it reads, or send less. Nothing was sent",
+                    policy::INPUT_QUEUE_MAX
+                ),
+            ),
+            SendError::LineTooLong(len) => ToolError::argument(format!(
+                "input has a line of {len} bytes, and the program reads whole lines, of which the terminal \
+                 keeps {}: send shorter lines, or a file. Nothing was sent",
+                policy::CANONICAL_LINE_MAX
+            )),
+        }
+    }
+}

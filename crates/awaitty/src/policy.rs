@@ -1,0 +1,84 @@
+//! Every default and every limit, each with its reason. Nothing else in this crate decides a number.
+
+use std::time::Duration;
+
+/// Terminals that a server holds: more than any agent keeps in its head, fewer than the kernel has.
+pub const SESSIONS_MAX: usize = 256;
+
+/// Waits that run on one terminal at a time.
+pub const WAITS_MAX: usize = 1_000;
+
+/// Lines that leave the screen and are kept, unless `spawn` says otherwise.
+pub const SCROLLBACK: usize = 10_000;
+
+/// The most that `spawn` may ask for: 100 MB of plain text.
+pub const SCROLLBACK_MAX: usize = 1_000_000;
+
+/// Bytes of input that wait for a program to read them. More is refused as a whole.
+pub const INPUT_QUEUE_MAX: usize = 1 << 20;
+
+/// Bytes of one line that the kernel hands to a program which reads whole lines; the rest of a longer
+/// line it throws away without a word.
+pub const CANONICAL_LINE_MAX: usize = 4095;
+
+/// Characters of one result.
+pub const RESULT_CHARS: usize = 20_000;
+
+/// The least that `max_chars` may be: room for the note that says what is missing.
+pub const RESULT_CHARS_MIN: usize = 200;
+
+/// The size of a terminal, unless `spawn` says otherwise.
+pub const COLS: usize = 120;
+/// See [`COLS`].
+pub const ROWS: usize = 40;
+
+/// How long the waits wait, unless the call says otherwise.
+pub const TEXT_TIMEOUT: Duration = Duration::from_secs(10);
+/// See [`TEXT_TIMEOUT`].
+pub const CHANGE_TIMEOUT: Duration = Duration::from_secs(5);
+/// See [`TEXT_TIMEOUT`].
+pub const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Of the `wait` of `send_input` and `spawn`.
+pub const ACT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The longest timeout. Beyond a day somebody has mistaken the unit.
+pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a screen must be unchanged to count as stable.
+pub const STABLE: Duration = Duration::from_millis(300);
+
+/// Clients give up on silent calls after 60 s; a wait without progress answers before that.
+pub const CALL_LIMIT: Duration = Duration::from_secs(50);
+
+/// How often a wait reports progress to a client that asked for it.
+pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
+
+/// How long a program has between the polite signal and SIGKILL, when it is closed.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// The longest grace that a caller may ask for.
+pub const GRACE_MAX: Duration = Duration::from_secs(60);
+
+/// How long programs have when the server itself ends; it must be gone within half a second.
+pub const SHUTDOWN_GRACE: Duration = Duration::from_millis(200);
+
+/// How long output is awaited after a program's exit, if something else holds its terminal open.
+/// The kernel hangs up within 20 ms where the program was the leader of its session.
+pub const DRAIN_MAX: Duration = Duration::from_millis(500);
+
+/// Calls that are in flight at a time: a client that never reads must not make us grow.
+pub const CALLS_MAX: usize = 4_096;
+
+/// Lines that `read_output` gives, unless the call says otherwise, and at the most.
+pub const READ_LINES: usize = 500;
+/// See [`READ_LINES`].
+pub const READ_LINES_MAX: usize = 10_000;
+
+/// Matches that `search_output` gives.
+pub const SEARCH_MATCHES_MAX: usize = 200;
+
+/// Characters of a session's name.
+pub const NAME_MAX: usize = 64;
+
+/// Reads in a row before anybody else is served, so that a flood does not starve the callers.
+pub const READS_IN_A_ROW: usize = 16;

@@ -1,0 +1,295 @@
+//! Names to terminals, and the limits on how many.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::time::Instant;
+
+use crate::backend::processes;
+use crate::backend::pty::{Pty, Start};
+use crate::driver::{Driver, Handle};
+use crate::error::ToolError;
+use crate::policy;
+
+/// What `spawn` is asked for, as it is meant.
+#[derive(Clone, Debug)]
+pub struct SpawnSpec {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where it starts; here, if nothing is said.
+    pub cwd: Option<PathBuf>,
+    /// Variables on top of the usual ones.
+    pub env: BTreeMap<String, String>,
+    /// The server's own variables are not passed on.
+    pub clear_env: bool,
+    /// The size.
+    pub cols: usize,
+    /// See `cols`.
+    pub rows: usize,
+    /// A name to find it by.
+    pub name: Option<String>,
+    /// Lines kept.
+    pub scrollback: usize,
+    /// The program is ended after that long.
+    pub ttl: Option<Duration>,
+}
+
+/// A terminal that is held.
+#[derive(Debug)]
+pub struct Entry {
+    /// `s1`, `s2`, …
+    pub id: String,
+    /// The name given at spawn.
+    pub name: Option<String>,
+    /// The command as one line.
+    pub command: String,
+    /// The program's number.
+    pub pid: Pid,
+    /// When it was started, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// The terminal's task.
+    pub handle: Handle,
+    /// What its processes carry in their environment.
+    mark: String,
+}
+
+impl Entry {
+    /// What it is called in results: the name, or the id.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.id)
+    }
+}
+
+/// The terminals of a server.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    entries: Mutex<Vec<Arc<Entry>>>,
+    last_id: AtomicU64,
+}
+
+impl Sessions {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All terminals, oldest first.
+    pub fn all(&self) -> Vec<Arc<Entry>> {
+        self.lock().clone()
+    }
+
+    /// The terminal of that id or name; without one, the only one there is.
+    pub fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
+        let entries = self.lock();
+        let found = match id {
+            Some(id) => {
+                entries.iter().find(|entry| entry.id == id || entry.name.as_deref() == Some(id))
+            }
+            None if entries.len() == 1 => entries.first(),
+            None => None,
+        };
+        let known: Vec<String> = entries
+            .iter()
+            .map(|entry| match &entry.name {
+                Some(name) => format!("{} ({name})", entry.id),
+                None => entry.id.clone(),
+            })
+            .collect();
+        let known = if known.is_empty() { "none: spawn one".to_owned() } else { known.join(", ") };
+        found.cloned().ok_or_else(|| {
+            let what = match id {
+                Some(id) => format!("there is no session {id:?}"),
+                None => "session_id is needed where there is not exactly one session".to_owned(),
+            };
+            ToolError::new("unknown_session", format!("{what}. There are: {known}"))
+        })
+    }
+
+    /// Starts a program in a new terminal.
+    pub fn spawn(&self, spec: SpawnSpec) -> Result<Arc<Entry>, ToolError> {
+        let mut entries = self.lock();
+        if entries.len() >= policy::SESSIONS_MAX {
+            return Err(ToolError::new(
+                "limit_reached",
+                format!(
+                    "there are {} sessions, which is the limit: close_session some",
+                    entries.len()
+                ),
+            ));
+        }
+        if let Some(name) = &spec.name
+            && entries.iter().any(|entry| entry.name.as_ref() == Some(name) || entry.id == *name)
+        {
+            return Err(ToolError::argument(format!(
+                "name: a session {name:?} is there already, choose another"
+            )));
+        }
+        let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
+        let mark = format!("AWAITTY_SESSION={}-{id}", rustix::process::getpid().as_raw_nonzero());
+        let start = resolve(&spec, &mark)?;
+        let failed = |error: std::io::Error| {
+            let name = &spec.argv[0];
+            ToolError::new(
+                "spawn_failed",
+                format!("{name:?} could not be started: {}", say(&error)),
+            )
+        };
+        let start = || {
+            let pty = Pty::start(&start)?;
+            let pid = pty.pid();
+            Ok((pty, pid))
+        };
+        let pty = processes::register(start).map_err(failed)?;
+        let pid = pty.pid();
+        let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback);
+        let command = shell_words::join(&spec.argv);
+        let entry =
+            Entry { id, name: spec.name, command, pid, created_ms: wall_clock_ms(), handle, mark };
+        let entry = Arc::new(entry);
+        entries.push(Arc::clone(&entry));
+        if let Some(ttl) = spec.ttl {
+            let entry = Arc::downgrade(&entry);
+            tokio::spawn(async move {
+                tokio::time::sleep_until(Instant::now() + ttl).await;
+                if let Some(entry) = entry.upgrade() {
+                    end(&entry, Signal::HUP, policy::GRACE).await;
+                }
+            });
+        }
+        Ok(entry)
+    }
+
+    /// Ends a terminal's program and everything it started; forgets the terminal unless it is kept.
+    pub async fn close(&self, entry: &Arc<Entry>, signal: Signal, grace: Duration, keep: bool) {
+        if !keep {
+            self.lock().retain(|other| !Arc::ptr_eq(other, entry));
+            let _ = entry.handle.call(Driver::close).await;
+        }
+        end(entry, signal, grace).await;
+    }
+
+    /// Ends everything, because the server does.
+    pub async fn shut_down(&self) {
+        let entries = std::mem::take(&mut *self.lock());
+        let all = entries.iter().map(|entry| end(entry, Signal::HUP, policy::SHUTDOWN_GRACE));
+        futures::future::join_all(all).await;
+    }
+}
+
+/// Ends everything that belongs to a terminal, and waits until its program's exit is known.
+async fn end(entry: &Entry, signal: Signal, grace: Duration) {
+    processes::end_all(entry.pid, &entry.mark, signal, grace).await;
+}
+
+/// The wall clock, for people; nothing waits by it.
+#[expect(clippy::disallowed_methods, reason = "a person wants to know when a session was started")]
+fn wall_clock_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}
+
+/// What the kernel said, with the name of the error that people search for.
+fn say(error: &std::io::Error) -> String {
+    let name = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::NOENT) => "ENOENT, no such file or directory",
+        Some(rustix::io::Errno::ACCESS) => "EACCES, permission denied: it is not executable",
+        Some(rustix::io::Errno::NOEXEC) => {
+            "ENOEXEC, not a program: does its first line name an interpreter?"
+        }
+        Some(rustix::io::Errno::TOOBIG) => "E2BIG, the arguments and the environment are too long",
+        Some(rustix::io::Errno::MFILE) => "EMFILE, too many open files: close some sessions",
+        Some(rustix::io::Errno::NOSPC) => "ENOSPC, no pseudo-terminal is left: close some sessions",
+        _ => return error.to_string(),
+    };
+    name.to_owned()
+}
+
+/// Finds the program and puts its environment together.
+fn resolve(spec: &SpawnSpec, mark: &str) -> Result<Start, ToolError> {
+    let failed = |message: String| Err(ToolError::new("spawn_failed", message));
+    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let cwd = spec.cwd.clone().unwrap_or_else(here);
+    if !cwd.is_dir() {
+        return failed(format!(
+            "the directory {:?} is not there: give a cwd that is",
+            cwd.display().to_string()
+        ));
+    }
+    let env = environment(spec, mark);
+    let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    let name = &spec.argv[0];
+    let found = if name.contains('/') {
+        let path = cwd.join(name);
+        path.exists().then_some(path)
+    } else {
+        let path = path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        std::env::split_paths(&path)
+            .map(|folder| cwd.join(folder).join(name))
+            .find(|path| is_executable(path))
+    };
+    let Some(program) = found else {
+        return failed(format!(
+            "{name:?} was not found (ENOENT): give a path, or a command that is in PATH"
+        ));
+    };
+    Ok(Start {
+        program,
+        arg0: name.into(),
+        args: spec.argv[1..].iter().map(OsString::from).collect(),
+        env,
+        cwd,
+        cols: spec.cols as u16,
+        rows: spec.rows as u16,
+    })
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// The server's variables (unless they are to be cleared), what a terminal has to say, the caller's.
+fn environment(spec: &SpawnSpec, mark: &str) -> Vec<(OsString, OsString)> {
+    let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
+    if spec.clear_env {
+        env.extend(std::env::vars_os().filter(|(name, _)| name == "PATH"));
+    } else {
+        env.extend(std::env::vars_os());
+    }
+    // Of the terminal that the server was started in, and not of ours.
+    for name in [
+        "TMUX",
+        "TMUX_PANE",
+        "STY",
+        "TERM_PROGRAM",
+        "TERM_PROGRAM_VERSION",
+        "COLUMNS",
+        "LINES",
+        "NO_COLOR",
+    ] {
+        env.remove(&OsString::from(name));
+    }
+    env.insert("TERM".into(), "xterm-256color".into());
+    env.insert("COLORTERM".into(), "truecolor".into());
+    // Clients start us with almost no environment, and programs then think that we are ASCII.
+    let locale = |name: &str| {
+        env.get(&OsString::from(name)).map(|value| value.to_string_lossy().to_lowercase())
+    };
+    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| locale(name).filter(|value| !value.is_empty()));
+    if !utf8.is_some_and(|value| value.contains("utf-8") || value.contains("utf8")) {
+        env.remove(&OsString::from("LC_ALL"));
+        env.insert("LC_CTYPE".into(), "C.UTF-8".into());
+        env.insert("LANG".into(), "C.UTF-8".into());
+    }
+    env.extend(spec.env.iter().map(|(name, value)| (name.into(), value.into())));
+    if let Some((name, value)) = mark.split_once('=') {
+        env.insert(name.into(), value.into());
+    }
+    env.into_iter().collect()
+}

@@ -1,0 +1,59 @@
+//! `close_session`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{ExitOutput, signal};
+use super::params::duration;
+use super::{Answer, Context, Kind, Tool};
+use crate::driver::exit_of;
+use crate::policy;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// The first signal. Default HUP.
+    signal: Option<String>,
+    /// How long until KILL. Default 2000.
+    grace_ms: Option<u64>,
+    /// End the program, and keep its last screen to be read.
+    #[serde(default)]
+    keep: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    closed: bool,
+    #[serde(flatten)]
+    exit: ExitOutput,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "close_session",
+        "Ends a program and everything it started (signal, then KILL after grace_ms) and forgets its terminal.",
+        Kind::Ends,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let signal = signal(params.signal.as_deref().unwrap_or("HUP"))?;
+    let grace = duration("grace_ms", params.grace_ms, policy::GRACE, policy::GRACE_MAX)?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    context.sessions.close(&entry, signal, grace, params.keep).await;
+    // The task hears of the exit a moment after everything is gone.
+    let known =
+        entry.handle.start_wait(|driver| driver.start_wait(super::exit_spec(), policy::DRAIN_MAX));
+    if let Some(Ok(mut known)) = known.await {
+        known.ended().await;
+    }
+    let exit = entry.handle.call(exit_of).await.flatten();
+    let exit = ExitOutput::from(exit);
+    let text = format!("[{}] closed{}", entry.label(), exit.words());
+    let output = Output { session_id: entry.id.clone(), closed: !params.keep, exit };
+    Ok((output, text))
+}

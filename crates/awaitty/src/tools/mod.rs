@@ -1,0 +1,149 @@
+//! The tools: one file each, with its parameters, its result and what it does. This is the only list.
+
+mod close_session;
+mod list_sessions;
+mod outcome;
+mod params;
+mod read_output;
+mod resize_session;
+mod search_output;
+mod send_input;
+mod snapshot;
+mod spawn;
+mod wait_for_exit;
+mod wait_for_screen_change;
+mod wait_for_text;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Condition, Since, Spec};
+use futures::future::BoxFuture;
+use rmcp::model::JsonObject;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::ToolError;
+use crate::sessions::Sessions;
+
+/// What a tool has to work with.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The terminals.
+    pub sessions: Arc<Sessions>,
+    /// When a wait must answer although it did not end; `None` if the client hears of its progress.
+    pub call_limit: Option<Duration>,
+    /// The arguments as they came, for a result that says how to call again.
+    pub arguments: Value,
+}
+
+/// What a tool answers: for programs, and for readers. Each is complete by itself.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// For programs.
+    pub structured: Value,
+    /// For readers.
+    pub text: String,
+}
+
+/// A result and its text.
+pub(crate) type Answer<O> = Result<(O, String), ToolError>;
+
+type Run = Box<dyn Fn(Context) -> BoxFuture<'static, Result<Reply, ToolError>> + Send + Sync>;
+
+/// A tool.
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a sentence or two for a model.
+    pub description: &'static str,
+    /// It changes nothing.
+    pub read_only: bool,
+    /// It can end something that was running.
+    pub destructive: bool,
+    /// Calling it twice is as good as once.
+    pub idempotent: bool,
+    /// What it takes.
+    pub input: Arc<JsonObject>,
+    /// What it gives.
+    pub output: Arc<JsonObject>,
+    run: Run,
+}
+
+impl std::fmt::Debug for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Tool {
+    /// Calls it.
+    pub fn call(&self, context: Context) -> BoxFuture<'static, Result<Reply, ToolError>> {
+        (self.run)(context)
+    }
+}
+
+/// What kind of tool: it only reads, it acts, or it may end something.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    Reads,
+    Acts,
+    Ends,
+}
+
+pub(crate) fn tool<P, O, F>(
+    name: &'static str,
+    description: &'static str,
+    kind: Kind,
+    run: impl Fn(Context, P) -> F + Clone + Send + Sync + 'static,
+) -> Tool
+where
+    P: DeserializeOwned + JsonSchema + Send + 'static,
+    O: Serialize + JsonSchema + 'static,
+    F: Future<Output = Answer<O>> + Send + 'static,
+{
+    use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
+    Tool {
+        name,
+        description,
+        read_only: matches!(kind, Kind::Reads),
+        destructive: matches!(kind, Kind::Ends),
+        idempotent: matches!(kind, Kind::Reads | Kind::Ends),
+        input: schema_for_input::<P>().expect("parameters are an object"),
+        output: schema_for_output::<O>(),
+        run: Box::new(move |context| {
+            let run = run.clone();
+            Box::pin(async move {
+                let params = params::parse(context.arguments.clone())?;
+                let (output, text) = run(context, params).await?;
+                let structured = serde_json::to_value(output)
+                    .map_err(|error| ToolError::new("internal", error.to_string()))?;
+                Ok(Reply { structured, text })
+            })
+        }),
+    }
+}
+
+/// A wait for the exit.
+pub(crate) fn exit_spec() -> Spec {
+    Spec { condition: Condition::Exit, since: Since::Now, deadline: None }
+}
+
+/// All tools, sorted by name.
+pub fn all() -> Vec<Tool> {
+    vec![
+        close_session::tool(),
+        list_sessions::tool(),
+        read_output::tool(),
+        resize_session::tool(),
+        search_output::tool(),
+        send_input::tool(),
+        snapshot::tool(),
+        spawn::tool(),
+        wait_for_exit::tool(),
+        wait_for_screen_change::tool(),
+        wait_for_text::tool(),
+    ]
+}

@@ -1,0 +1,447 @@
+//! What the waits say in common, and the one way in which a tool waits.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{ChangeKind, Diff, Exit, Finding, Frame, Match, Outcome, Seq, WaitEnded};
+use rustix::process::Signal;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Answer, Context};
+use crate::driver::RunningWait;
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::Entry;
+use crate::text;
+
+/// A match of a pattern.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct MatchOutput {
+    /// The text that matched.
+    text: String,
+    /// Its absolute line.
+    line: u64,
+    /// Its row on the screen, from 1, if it is visible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<usize>,
+    /// What the groups matched.
+    groups: Vec<Option<String>>,
+}
+
+impl From<&Match> for MatchOutput {
+    fn from(found: &Match) -> MatchOutput {
+        MatchOutput {
+            text: text::visible(&found.text),
+            line: found.line.0,
+            row: found.row.map(|row| row + 1),
+            groups: found.groups.iter().map(|group| group.as_deref().map(text::visible)).collect(),
+        }
+    }
+}
+
+/// A row and its text.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct RowOutput {
+    /// From 1.
+    row: usize,
+    /// Its text.
+    text: String,
+}
+
+/// A row that changed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct ChangeOutput {
+    /// `changed`, `added`, `removed` or `style`.
+    kind: &'static str,
+    /// From 1.
+    row: usize,
+    /// Its text now.
+    text: String,
+    /// For `style`: the columns, from 1 and inclusive, whose style changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spans: Vec<[u16; 2]>,
+}
+
+/// The changes of a diff.
+pub(crate) fn changes(diff: &Diff) -> Vec<ChangeOutput> {
+    let kind = |kind: ChangeKind| match kind {
+        ChangeKind::Changed => "changed",
+        ChangeKind::Added => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Style => "style",
+    };
+    let change = |change: &awaitty_core::Change| ChangeOutput {
+        kind: kind(change.kind),
+        row: change.row + 1,
+        text: text::visible(change.now.text()),
+        spans: change.spans.iter().map(|span| [span.from + 1, span.to]).collect(),
+    };
+    diff.changes.iter().map(change).collect()
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ExitOutput {
+    /// The program has exited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exited: Option<bool>,
+    /// Its exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+}
+
+impl From<Option<Exit>> for ExitOutput {
+    fn from(exit: Option<Exit>) -> ExitOutput {
+        let exited = exit.map(|_| true);
+        match exit {
+            Some(Exit::Code(code)) => ExitOutput { exited, exit_code: Some(code), signal: None },
+            Some(Exit::Signal(number)) => {
+                ExitOutput { exited, exit_code: None, signal: Some(signal_name(number)) }
+            }
+            Some(Exit::Unknown) | None => ExitOutput { exited, exit_code: None, signal: None },
+        }
+    }
+}
+
+impl ExitOutput {
+    /// For a reader, with a space before it.
+    pub(crate) fn words(&self) -> String {
+        match (self.exit_code, &self.signal) {
+            (Some(code), _) => format!(" exit_code={code}"),
+            (None, Some(signal)) => format!(" signal={signal}"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+const SIGNALS: [(&str, Signal); 20] = [
+    ("SIGHUP", Signal::HUP),
+    ("SIGINT", Signal::INT),
+    ("SIGQUIT", Signal::QUIT),
+    ("SIGILL", Signal::ILL),
+    ("SIGTRAP", Signal::TRAP),
+    ("SIGABRT", Signal::ABORT),
+    ("SIGBUS", Signal::BUS),
+    ("SIGFPE", Signal::FPE),
+    ("SIGKILL", Signal::KILL),
+    ("SIGUSR1", Signal::USR1),
+    ("SIGSEGV", Signal::SEGV),
+    ("SIGUSR2", Signal::USR2),
+    ("SIGPIPE", Signal::PIPE),
+    ("SIGALRM", Signal::ALARM),
+    ("SIGTERM", Signal::TERM),
+    ("SIGCONT", Signal::CONT),
+    ("SIGSTOP", Signal::STOP),
+    ("SIGXCPU", Signal::XCPU),
+    ("SIGXFSZ", Signal::XFSZ),
+    ("SIGSYS", Signal::SYS),
+];
+
+fn signal_name(number: i32) -> String {
+    let known = SIGNALS.iter().find(|(_, signal)| signal.as_raw() == number);
+    known.map_or_else(|| format!("SIG{number}"), |(name, _)| (*name).to_owned())
+}
+
+/// The signal of a name (`TERM`, `SIGTERM`) or a number.
+pub(crate) fn signal(name: &str) -> Result<Signal, ToolError> {
+    let upper = name.to_ascii_uppercase();
+    let is_named =
+        |known: &str| known == upper || known.strip_prefix("SIG") == Some(upper.as_str());
+    let number = upper.parse().ok();
+    let found =
+        SIGNALS.iter().find(|(known, signal)| is_named(known) || Some(signal.as_raw()) == number);
+    found.map(|(_, signal)| *signal).ok_or_else(|| {
+        ToolError::argument(format!(
+            "signal: {name:?} is not known: use HUP, INT, TERM, KILL or another name"
+        ))
+    })
+}
+
+/// The result of a wait. What does not apply is left out.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct WaitOutput {
+    /// `met`, `timeout`, `exited`, `closed` or `pending`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<bool>,
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    matched: Option<MatchOutput>,
+    /// The match was drawn since the anchor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fresh: Option<bool>,
+    /// The match is still on the screen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visible: Option<bool>,
+    /// The pattern is on the screen, but was not drawn since the anchor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale_match: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gone: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    style_changed: Option<bool>,
+    /// How long ago the text changed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_change_ms: Option<u64>,
+    /// The rows that kept changing: what to `ignore`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changing_rows: Option<Vec<RowOutput>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled: Option<bool>,
+    #[serde(flatten)]
+    exit: ExitOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed: Option<bool>,
+    /// It did not end: call again with `retry`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<bool>,
+    /// The arguments to call again with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_ms: Option<u64>,
+    /// The frame's number: pass it as `since` to see what comes after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seq: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) screen_text: Option<String>,
+    /// By how many rows the screen moved up; then `changes` apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) scrolled: Option<isize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changes: Option<Vec<ChangeOutput>>,
+    /// The last lines of output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_lines: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_truncated: Option<bool>,
+}
+
+/// How the screen is to be shown in a wait's result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Show {
+    /// All of it.
+    Screen,
+    /// What changed since that frame.
+    Diff(Seq),
+}
+
+/// Waits for the end of a wait, or until the client would lose its patience.
+pub(crate) async fn wait(
+    context: &Context,
+    entry: &Arc<Entry>,
+    mut running: RunningWait,
+    show: Show,
+) -> Answer<WaitOutput> {
+    let ended = match context.call_limit {
+        None => running.ended().await,
+        Some(limit) => match tokio::time::timeout(limit, running.ended()).await {
+            Ok(ended) => ended,
+            Err(_) => return pending(context, entry, limit).await,
+        },
+    };
+    let ended = ended.ok_or_else(ToolError::gone)?;
+    let mut output = WaitOutput::from(&ended);
+    let screen = show_frame(entry, &ended.frame, show, &mut output).await;
+    let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
+    Ok((output, text))
+}
+
+/// The wait goes on at the caller's next call; since waits look back to their anchor nothing is lost.
+async fn pending(context: &Context, entry: &Arc<Entry>, limit: Duration) -> Answer<WaitOutput> {
+    let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
+    let frame = frame.ok_or_else(ToolError::gone)?;
+    let mut retry = context.arguments.clone();
+    if let Some(retry) = retry.as_object_mut() {
+        let asked = retry.get("timeout_ms").and_then(Value::as_u64);
+        if let Some(asked) = asked {
+            let left = asked.saturating_sub(limit.as_millis() as u64);
+            retry.insert("timeout_ms".to_owned(), left.into());
+        }
+        if retry.get("since") == Some(&Value::from("now")) {
+            retry.insert("since".to_owned(), frame.seq().0.into());
+        }
+        // What was sent was sent.
+        ["input", "keys", "paste"].iter().for_each(|name| drop(retry.remove(*name)));
+    }
+    let output = WaitOutput {
+        outcome: Some("pending"),
+        pending: Some(true),
+        retry: Some(retry.clone()),
+        elapsed_ms: Some(limit.as_millis() as u64),
+        seq: Some(frame.seq().0),
+        screen_text: Some(text::cut(
+            text::visible(&frame.text()),
+            policy::RESULT_CHARS,
+            HOW_TO_READ,
+        )),
+        ..WaitOutput::default()
+    };
+    let text = format!(
+        "{}\ncall again with {retry}\n{}",
+        header(entry, &frame, "pending"),
+        text::numbered(&text::frame_rows(&frame))
+    );
+    Ok((output, text))
+}
+
+const HOW_TO_READ: &str = "snapshot with rows, or read_output, gives them";
+
+/// Puts the screen, or what changed, into the output and gives it for a reader.
+pub(crate) async fn show_frame(
+    entry: &Arc<Entry>,
+    frame: &Arc<Frame>,
+    show: Show,
+    output: &mut WaitOutput,
+) -> String {
+    if let Show::Diff(seq) = show {
+        let old =
+            entry.handle.call(move |driver| driver.session().history().get(seq).cloned()).await;
+        if let Some(diff) = old.flatten().and_then(|old| Diff::new(&old, frame)) {
+            output.scrolled = Some(diff.scrolled);
+            output.changes = Some(changes(&diff));
+            return text::cut(text::diff_text(&diff), policy::RESULT_CHARS, HOW_TO_READ);
+        }
+        output.history_truncated = Some(true);
+    }
+    output.screen_text =
+        Some(text::cut(text::visible(&frame.text()), policy::RESULT_CHARS, HOW_TO_READ));
+    text::cut(text::numbered(&text::frame_rows(frame)), policy::RESULT_CHARS, HOW_TO_READ)
+}
+
+/// The line above a screen.
+pub(crate) fn header(entry: &Entry, frame: &Frame, what: &str) -> String {
+    let cursor = frame.cursor();
+    format!(
+        "[{}] seq={} {}x{} cursor={},{} {what}",
+        text::visible(entry.label()),
+        frame.seq().0,
+        frame.cols(),
+        frame.rows().len(),
+        cursor.row + 1,
+        cursor.col + 1
+    )
+}
+
+/// A wait's end in a few words.
+pub(crate) fn summary(output: &WaitOutput) -> String {
+    let mut text = output.outcome.unwrap_or("sent").to_owned();
+    let flags = [
+        ("found", output.found),
+        ("visible", output.visible),
+        ("stale_match", output.stale_match),
+        ("gone", output.gone),
+        ("changed", output.changed),
+        ("stable", output.stable),
+        ("style_changed", output.style_changed),
+        ("settled", output.settled),
+        ("exited", output.exit.exited),
+    ];
+    for (name, value) in flags.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        let _ = write!(text, " {name}={value}");
+    }
+    if let Some(found) = output.matched.as_ref().filter(|_| output.found == Some(true)) {
+        let _ = write!(text, " match={:?} line={}", found.text, found.line);
+    }
+    text += &output.exit.words();
+    if let Some(rows) = output.changing_rows.as_ref().filter(|rows| !rows.is_empty()) {
+        let rows: Vec<String> = rows.iter().map(|row| row.row.to_string()).collect();
+        let _ = write!(text, " changing_rows={}", rows.join(","));
+    }
+    let _ = write!(text, " after {} ms", output.elapsed_ms.unwrap_or(0));
+    if let Some(hint) = &output.hint {
+        let _ = write!(text, "\n{hint}");
+    }
+    text
+}
+
+impl From<&WaitEnded> for WaitOutput {
+    fn from(ended: &WaitEnded) -> WaitOutput {
+        let closed = ended.outcome == Outcome::Closed;
+        let mut output = WaitOutput {
+            outcome: Some(match ended.outcome {
+                Outcome::Met => "met",
+                Outcome::Timeout => "timeout",
+                Outcome::Exited => "exited",
+                Outcome::Closed => "closed",
+            }),
+            exit: ended.exit.into(),
+            closed: closed.then_some(true),
+            elapsed_ms: Some(ended.elapsed.as_millis() as u64),
+            seq: Some(ended.frame.seq().0),
+            history_truncated: ended.history_truncated.then_some(true),
+            ..WaitOutput::default()
+        };
+        if closed {
+            output.exit.exited = Some(true);
+        }
+        output.find(ended);
+        output
+    }
+}
+
+impl WaitOutput {
+    /// Of a call that did not wait.
+    pub(crate) fn at(frame: &Frame) -> WaitOutput {
+        WaitOutput { seq: Some(frame.seq().0), ..WaitOutput::default() }
+    }
+
+    fn find(&mut self, ended: &WaitEnded) {
+        match &ended.finding {
+            Finding::Text { found, fresh, visible } => {
+                let met = ended.outcome == Outcome::Met;
+                self.found = Some(met);
+                if met {
+                    self.matched = found.as_ref().map(MatchOutput::from);
+                    self.fresh = Some(*fresh);
+                    self.visible = Some(*visible);
+                } else if found.is_some() {
+                    self.stale_match = Some(true);
+                    self.hint = Some(
+                        "the text is on the screen, but was not drawn since the anchor: \
+                         since \"screen\" accepts it"
+                            .to_owned(),
+                    );
+                }
+            }
+            Finding::Gone(found) => {
+                // What was looked for is that there is none.
+                self.found = Some(found.is_none());
+                self.gone = Some(found.is_none());
+                self.matched = found.as_ref().map(MatchOutput::from);
+            }
+            Finding::Change { changed, stable, style_changed, last_change, busy_rows } => {
+                self.changed = Some(*changed);
+                self.stable = Some(*stable);
+                self.style_changed = Some(*style_changed);
+                self.last_change_ms = last_change.map(|ago| ago.as_millis() as u64);
+                let row = |&row: &usize| {
+                    let text = ended.frame.rows().get(row).map_or("", |row| row.text());
+                    RowOutput { row: row + 1, text: text::visible(text) }
+                };
+                if !stable {
+                    self.changing_rows = Some(busy_rows.iter().map(row).collect());
+                }
+            }
+            Finding::Settled { settled, changed } => {
+                self.settled = Some(*settled);
+                self.changed = Some(*changed);
+            }
+            Finding::Exit => {
+                self.exit.exited = Some(ended.exit.is_some() || self.closed == Some(true))
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! `read_output`.
+
+use awaitty_core::{Line, Pattern, Screen};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::params::{pattern, within};
+use super::{Answer, Context, Kind, Tool};
+use crate::error::ToolError;
+use crate::policy;
+use crate::text;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// The first line, by absolute number; default: the last `limit` lines.
+    from_line: Option<u64>,
+    /// Default 500.
+    limit: Option<usize>,
+    /// Only lines that match.
+    pattern: Option<String>,
+    /// Any of i, m, s, x, U.
+    flags: Option<String>,
+    /// The newest bytes as printed, escaped.
+    #[serde(default)]
+    raw: bool,
+}
+
+/// A line.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LineOutput {
+    line: u64,
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    lines: Vec<LineOutput>,
+    /// Where to read on.
+    next_line: u64,
+    /// The oldest line that is kept.
+    first_line: u64,
+    /// Lines between from_line and the oldest that is kept.
+    lines_missed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw: Option<String>,
+    seq: u64,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "read_output",
+        "Lines of output by absolute number, also those that left the screen.",
+        Kind::Reads,
+        run,
+    )
+}
+
+/// All lines there are, on the screen and off it, up to the last that is not blank.
+fn lines(screen: &Screen) -> Vec<(Line, String)> {
+    let kept = screen.scrollback();
+    let off =
+        (0..kept.len()).filter_map(|i| kept.text(i)).map(|(line, text)| (line, text.to_owned()));
+    let on = (0..screen.rows()).map(|row| (screen.line(row), screen.row(row).text().to_owned()));
+    let mut all: Vec<_> = off.chain(on).collect();
+    let end = all.iter().rposition(|(_, text)| !text.is_empty()).map_or(0, |last| last + 1);
+    all.truncate(end);
+    all
+}
+
+fn read(screen: &Screen, params: &Params, limit: usize, pattern: Option<&Pattern>) -> Output {
+    let all = lines(screen);
+    let first_line = screen.scrollback().first().unwrap_or(screen.line(0)).0;
+    let from = params.from_line.unwrap_or_else(|| {
+        all.len()
+            .checked_sub(limit)
+            .and_then(|first| all.get(first))
+            .map_or(first_line, |(line, _)| line.0)
+    });
+    let matching = |text: &str| pattern.is_none_or(|pattern| pattern.is_match(text));
+    let mut found = all.iter().filter(|(line, text)| line.0 >= from && matching(text));
+    let given: Vec<LineOutput> = found
+        .by_ref()
+        .take(limit)
+        .map(|(line, text)| LineOutput { line: line.0, text: text::visible(text) })
+        .collect();
+    let end = all.last().map_or(first_line, |(line, _)| line.0 + 1);
+    let next_line = found.next().map_or(end.max(from), |(line, _)| line.0);
+    Output {
+        session_id: String::new(),
+        lines: given,
+        next_line,
+        first_line,
+        lines_missed: first_line.saturating_sub(from.max(1)),
+        raw: None,
+        seq: 0,
+    }
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let limit =
+        within("limit", params.limit.unwrap_or(policy::READ_LINES), 1, policy::READ_LINES_MAX)?;
+    let pattern =
+        params.pattern.as_deref().map(|text| pattern(text, params.flags.as_deref())).transpose()?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let output = entry.handle.call(move |driver| {
+        let mut output = read(driver.session().screen(), &params, limit, pattern.as_deref());
+        output.seq = driver.session().frame().seq().0;
+        output.raw = params.raw.then(|| driver.raw().escape_ascii().to_string());
+        output
+    });
+    let mut output = output.await.ok_or_else(ToolError::gone)?;
+    output.session_id.clone_from(&entry.id);
+    let mut text = format!(
+        "[{}] next_line={} first_line={}\n",
+        entry.label(),
+        output.next_line,
+        output.first_line
+    );
+    match &output.raw {
+        Some(raw) => text += raw,
+        None => {
+            output.lines.iter().for_each(|line| text += &format!("{}\t{}\n", line.line, line.text))
+        }
+    }
+    let how = "read fewer lines at a time with limit and from_line";
+    let text = text::cut(text, policy::RESULT_CHARS, how);
+    output.raw = output.raw.map(|raw| text::cut(raw, policy::RESULT_CHARS, how));
+    bound_lines(&mut output);
+    Ok((output, text))
+}
+
+/// Leaves out the lines that would make the result too long; `next_line` says where to read on.
+fn bound_lines(output: &mut Output) {
+    let mut chars = 0;
+    let fits = |line: &LineOutput| {
+        chars += line.text.chars().count() + 1;
+        chars <= policy::RESULT_CHARS
+    };
+    let count = output.lines.iter().map(fits).take_while(|&fits| fits).count();
+    if let Some(line) = output.lines.get(count.max(1)) {
+        output.next_line = line.line;
+        output.lines.truncate(count.max(1));
+    }
+}

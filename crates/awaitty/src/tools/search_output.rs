@@ -1,0 +1,112 @@
+//! `search_output`.
+
+use awaitty_core::Screen;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::params::{pattern, within};
+use super::{Answer, Context, Kind, Tool};
+use crate::policy;
+use crate::text;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// A regex, tried on each line.
+    pattern: String,
+    /// Any of i, m, s, x, U.
+    flags: Option<String>,
+    /// Default: all sessions.
+    session_id: Option<String>,
+    /// Also lines that left the screen. Default true.
+    scrollback: Option<bool>,
+    /// Lines before and after each match. Default 2.
+    context: Option<usize>,
+}
+
+/// A line that matches.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MatchLine {
+    session_id: String,
+    line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<usize>,
+    text: String,
+    /// The lines around it.
+    before: Vec<String>,
+    after: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    matches: Vec<MatchLine>,
+    /// There are more than are given.
+    truncated: bool,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "search_output",
+        "Finds lines that match a regex in one session or in all.",
+        Kind::Reads,
+        run,
+    )
+}
+
+/// The lines of a screen, with their rows if they are on it.
+fn lines(screen: &Screen, scrollback: bool) -> Vec<(u64, Option<usize>, String)> {
+    let kept = screen.scrollback();
+    let first = if scrollback { 0 } else { kept.len() };
+    let off = (first..kept.len()).filter_map(|i| kept.text(i));
+    let off = off.map(|(line, text)| (line.0, None, text::visible(text)));
+    let on = (0..screen.rows())
+        .map(|row| (screen.line(row).0, Some(row + 1), text::visible(screen.row(row).text())));
+    off.chain(on).collect()
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let pattern = pattern(&params.pattern, params.flags.as_deref())?;
+    let around = within("context", params.context.unwrap_or(2), 0, 20)?;
+    let scrollback = params.scrollback.unwrap_or(true);
+    let entries = match &params.session_id {
+        Some(id) => vec![context.sessions.find(Some(id))?],
+        None => context.sessions.all(),
+    };
+    let mut output = Output { matches: Vec::new(), truncated: false };
+    for entry in entries {
+        let Some(lines) =
+            entry.handle.call(move |driver| lines(driver.session().screen(), scrollback)).await
+        else {
+            continue;
+        };
+        for (i, (line, row, found)) in lines.iter().enumerate() {
+            if !pattern.is_match(found) {
+                continue;
+            }
+            if output.matches.len() == policy::SEARCH_MATCHES_MAX {
+                output.truncated = true;
+                break;
+            }
+            let text_of = |range: std::ops::Range<usize>| {
+                lines[range].iter().map(|(_, _, text)| text.clone()).collect::<Vec<_>>()
+            };
+            output.matches.push(MatchLine {
+                session_id: entry.id.clone(),
+                line: *line,
+                row: *row,
+                text: found.clone(),
+                before: text_of(i.saturating_sub(around)..i),
+                after: text_of(i + 1..(i + 1 + around).min(lines.len())),
+            });
+        }
+    }
+    let mut shown = format!(
+        "{} matches{}\n",
+        output.matches.len(),
+        if output.truncated { ", and more" } else { "" }
+    );
+    for found in &output.matches {
+        shown += &format!("{}:{}\t{}\n", found.session_id, found.line, found.text);
+    }
+    Ok((output, text::cut(shown, policy::RESULT_CHARS, "make the pattern stricter")))
+}

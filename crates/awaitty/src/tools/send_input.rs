@@ -1,0 +1,244 @@
+//! `send_input`.
+
+use awaitty_core::{Key, Mouse, MouseAction, Screen, Seq, WaitId, encode_mouse};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{Show, WaitOutput, header, show_frame, wait};
+use super::params::WaitParam;
+use super::{Answer, Context, Kind, Tool};
+use crate::driver::Driver;
+use crate::error::ToolError;
+use crate::policy;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// Text to type; `\n` is Enter.
+    input: Option<String>,
+    /// Keys after `input`, in order: "enter", "ctrl+c", "shift+tab", "f5", any character, or
+    /// {"text": …}, {"paste": …}, {"mouse": …}.
+    #[serde(default)]
+    keys: Vec<KeyParam>,
+    /// `input` goes as one bracketed paste where the program wants that.
+    #[serde(default)]
+    paste: bool,
+    /// Wait for something before answering: {"settled": ms}, {"text": regex}, {"change": ms} or
+    /// {"exit": true}, with timeout_ms.
+    wait: Option<WaitParam>,
+    /// Show only what changed since before the input. Default true.
+    diff: Option<bool>,
+}
+
+/// A key or something else to send.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum KeyParam {
+    Name(String),
+    Text(TextParam),
+    Paste(PasteParam),
+    Mouse(MouseItem),
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TextParam {
+    text: String,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PasteParam {
+    paste: String,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MouseItem {
+    mouse: MouseParam,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MouseParam {
+    /// From 1.
+    row: usize,
+    /// From 1.
+    col: usize,
+    /// "click" (default), "press", "release" or "move".
+    action: Option<String>,
+    /// "left" (default), "middle", "right", "wheel_up", "wheel_down" or "none".
+    button: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    sent_bytes: usize,
+    #[serde(flatten)]
+    wait: WaitOutput,
+}
+
+/// What is to be sent, before it is known for which modes.
+enum Item {
+    Typed(String),
+    Pasted(String),
+    Key(Key),
+    Mouse(Vec<Mouse>),
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "send_input",
+        "Types into a program. With `wait` the answer comes when something happened, and shows what changed: \
+         act, wait and see in one call.",
+        Kind::Acts,
+        run,
+    )
+}
+
+fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
+    let mut items = Vec::new();
+    if let Some(input) = &params.input {
+        let item = if params.paste { Item::Pasted } else { Item::Typed };
+        items.push(item(input.clone()));
+    }
+    for key in &params.keys {
+        items.push(match key {
+            KeyParam::Name(name) => Item::Key(Key::parse(name)?),
+            KeyParam::Text(item) => Item::Typed(item.text.clone()),
+            KeyParam::Paste(item) => Item::Pasted(item.paste.clone()),
+            KeyParam::Mouse(item) => Item::Mouse(mouse(&item.mouse)?),
+        });
+    }
+    if items.is_empty() {
+        return Err(ToolError::argument(
+            "input: give input or keys; to wait without typing, call a wait",
+        ));
+    }
+    Ok(items)
+}
+
+fn mouse(param: &MouseParam) -> Result<Vec<Mouse>, ToolError> {
+    let button = match param.button.as_deref().unwrap_or("left") {
+        "left" => 0,
+        "middle" => 1,
+        "right" => 2,
+        "none" => 3,
+        "wheel_up" => 64,
+        "wheel_down" => 65,
+        other => {
+            return Err(ToolError::argument(format!(
+                "mouse.button: {other:?} is not known: left, middle, right, wheel_up, wheel_down or none"
+            )));
+        }
+    };
+    let (Some(row), Some(col)) = (param.row.checked_sub(1), param.col.checked_sub(1)) else {
+        return Err(ToolError::argument("mouse.row and mouse.col count from 1"));
+    };
+    let event = |action: MouseAction| Mouse { action, button, row, col };
+    Ok(match param.action.as_deref().unwrap_or("click") {
+        "press" => vec![event(MouseAction::Press)],
+        "release" => vec![event(MouseAction::Release)],
+        "move" => vec![event(MouseAction::Move)],
+        "click" if button >= 64 => vec![event(MouseAction::Press)],
+        "click" => vec![event(MouseAction::Press), event(MouseAction::Release)],
+        other => {
+            return Err(ToolError::argument(format!(
+                "mouse.action: {other:?} is not known: click, press, release or move"
+            )));
+        }
+    })
+}
+
+/// The bytes to send, for the modes in force, and the part of them that can be echoed.
+fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
+    let (mut bytes, mut echo) = (Vec::new(), String::new());
+    for item in items {
+        match item {
+            Item::Typed(text) => {
+                // Enter is a carriage return; the program's terminal makes of it what the program wants.
+                let typed = text.replace("\r\n", "\r").replace('\n', "\r");
+                bytes.extend(typed.bytes());
+                echo += &typed;
+            }
+            Item::Pasted(text) if screen.has_bracketed_paste() => {
+                // What would end the paste early is taken out of it.
+                let text = text.replace("\x1b[201~", "").replace("\r\n", "\r").replace('\n', "\r");
+                bytes.extend(format!("\x1b[200~{text}\x1b[201~").bytes());
+                echo += &text;
+            }
+            Item::Pasted(text) => {
+                let text = text.replace("\r\n", "\r").replace('\n', "\r");
+                bytes.extend(text.bytes());
+                echo += &text;
+            }
+            Item::Key(key) => {
+                let key = key.encode(screen);
+                echo += std::str::from_utf8(&key).unwrap_or_default();
+                bytes.extend(key);
+            }
+            Item::Mouse(events) => {
+                events.iter().for_each(|&event| bytes.extend(encode_mouse(event, screen)));
+            }
+        }
+    }
+    (bytes, echo)
+}
+
+/// What was sent, and the frame before it.
+struct Sent {
+    bytes: usize,
+    before: Seq,
+}
+
+fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
+    let (bytes, echo) = encode(items, driver.session().screen());
+    let bytes = driver.send(&bytes, &echo)?;
+    Ok(Sent { bytes, before: driver.session().anchor_seq(awaitty_core::Since::Input) })
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let items = items(&params)?;
+    let asked = params.wait.as_ref().map(WaitParam::spec).transpose()?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let show = |sent: &Sent| {
+        if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen }
+    };
+    let (sent, wait, text) = match asked {
+        None => {
+            let sent = entry.handle.call(move |driver| {
+                let sent = send(driver, &items)?;
+                Ok::<_, ToolError>((sent, std::sync::Arc::clone(driver.session().frame())))
+            });
+            let (sent, frame) = sent.await.ok_or_else(ToolError::gone)??;
+            let mut output = WaitOutput::at(&frame);
+            if let Show::Screen = show(&sent) {
+                show_frame(&entry, &frame, Show::Screen, &mut output).await;
+            }
+            let text = header(&entry, &frame, &format!("sent {} bytes", sent.bytes));
+            (sent, output, text)
+        }
+        Some((spec, timeout)) => {
+            let (tell, told) = tokio::sync::oneshot::channel();
+            let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
+                if driver.session().waits_running() >= policy::WAITS_MAX {
+                    return Err(ToolError::new(
+                        "limit_reached",
+                        "too many waits run on this session: cancel some",
+                    ));
+                }
+                let sent = send(driver, &items)?;
+                let _ = tell.send(sent);
+                Ok(driver.start_wait(spec, timeout)?)
+            });
+            let running = started.await.ok_or_else(ToolError::gone)??;
+            let sent = told.await.map_err(|_| ToolError::gone())?;
+            let (output, text) = wait(&context, &entry, running, show(&sent)).await?;
+            (sent, output, text)
+        }
+    };
+    Ok((Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, wait }, text))
+}

@@ -1,0 +1,208 @@
+//! `snapshot`.
+
+use std::sync::Arc;
+
+use awaitty_core::{CursorShape, Frame, Seq};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{ChangeOutput, ExitOutput, changes, header};
+use super::{Answer, Context, Kind, Tool};
+use crate::driver::Driver;
+use crate::error::ToolError;
+use crate::text;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// A seq: only the rows that changed since.
+    since: Option<u64>,
+    /// "text" (default) or "annotated": styles marked, e.g. [r+]error[/].
+    format: Option<String>,
+    /// The first and last row to show, from 1.
+    rows: Option<[usize; 2]>,
+    /// Lines above the screen to show too.
+    #[serde(default)]
+    scrollback: usize,
+    /// Default 20000.
+    max_chars: Option<usize>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Size {
+    cols: usize,
+    rows: usize,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct CursorOutput {
+    row: usize,
+    col: usize,
+    visible: bool,
+    shape: &'static str,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SelectionOutput {
+    row: usize,
+    /// First and last column.
+    cols: [usize; 2],
+    text: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    seq: u64,
+    size: Size,
+    cursor: CursorOutput,
+    title: String,
+    alt_screen: bool,
+    hash: String,
+    /// `running` or `exited`.
+    state: &'static str,
+    #[serde(flatten)]
+    exit: ExitOutput,
+    /// Highlighted spans, such as the chosen entry of a menu.
+    selection: Vec<SelectionOutput>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<ChangeOutput>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scrolled: Option<isize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_truncated: Option<bool>,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "snapshot",
+        "The screen as text, with cursor, title and highlighted spans; with `since` (a seq) only what changed.",
+        Kind::Reads,
+        run,
+    )
+}
+
+fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
+    let session = driver.session();
+    let cursor = session.screen().cursor();
+    let shape = match cursor.shape {
+        CursorShape::Block => "block",
+        CursorShape::Underline => "underline",
+        CursorShape::Bar => "bar",
+    };
+    let selection = frame.selection().into_iter().map(|selection| SelectionOutput {
+        row: selection.row + 1,
+        cols: [selection.from + 1, selection.to],
+        text: text::visible(&selection.text),
+    });
+    Output {
+        session_id,
+        seq: frame.seq().0,
+        size: Size { cols: frame.cols(), rows: frame.rows().len() },
+        cursor: CursorOutput {
+            row: cursor.row + 1,
+            col: cursor.col + 1,
+            visible: cursor.visible,
+            shape,
+        },
+        title: text::visible(session.screen().title()),
+        alt_screen: frame.is_alternate(),
+        hash: format!("{:016x}", frame.hash()),
+        state: if session.exit().is_some() { "exited" } else { "running" },
+        exit: session.exit().into(),
+        selection: selection.collect(),
+        text: None,
+        changes: None,
+        scrolled: None,
+        history_truncated: None,
+    }
+}
+
+/// The rows that were asked for, with their numbers; lines above the screen count down from 0.
+fn rows(driver: &Driver, frame: &Frame, params: &Params, annotated: bool) -> Vec<(String, String)> {
+    let lines = driver.session().screen().scrollback();
+    let first = lines.len().saturating_sub(params.scrollback);
+    let above = (first..lines.len()).filter_map(|i| lines.text(i));
+    let above =
+        above.map(|(line, line_text)| (format!("line {}", line.0), text::visible(line_text)));
+    let shown = if annotated { frame.annotated() } else { frame.text() };
+    let mut shown: Vec<String> = shown.lines().map(text::visible).collect();
+    shown.resize(frame.rows().len(), String::new());
+    let [from, to] = params.rows.unwrap_or([1, frame.rows().len()]);
+    let screen = shown.into_iter().enumerate().map(|(i, row)| (i + 1, row));
+    let screen = screen
+        .filter(move |(row, _)| (from..=to).contains(row))
+        .map(|(row, t)| (row.to_string(), t));
+    above.chain(screen).collect()
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let annotated = match params.format.as_deref().unwrap_or("text") {
+        "text" => false,
+        "annotated" => true,
+        other => {
+            return Err(ToolError::argument(format!(
+                "format: {other:?} is neither \"text\" nor \"annotated\""
+            )));
+        }
+    };
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let made = entry.handle.call({
+        let entry = Arc::clone(&entry);
+        move |driver| make(driver, &entry, &params, annotated)
+    });
+    made.await.ok_or_else(ToolError::gone)?
+}
+
+fn make(
+    driver: &mut Driver,
+    entry: &crate::sessions::Entry,
+    params: &Params,
+    annotated: bool,
+) -> Answer<Output> {
+    const HOW: &str = "ask for some rows, or read_output";
+    let session = driver.session();
+    let frame = Arc::clone(session.frame());
+    let mut output = output(entry.id.clone(), driver, &frame);
+    let max = text::bound(params.max_chars);
+    let head = header(entry, &frame, output.state);
+    if let Some(since) = params.since {
+        if since > frame.seq().0 {
+            return Err(ToolError::argument(format!(
+                "since: there is no seq {since} yet, the newest is {}: pass a seq that a result gave",
+                frame.seq().0
+            )));
+        }
+        if let Some(diff) = session.history().diff_since(Seq(since)) {
+            output.scrolled = Some(diff.scrolled);
+            output.changes = Some(changes(&diff));
+            let shown = text::cut(text::diff_text(&diff), max, HOW);
+            return Ok((output, format!("{head}\n{shown}")));
+        }
+        output.history_truncated = Some(true);
+    }
+    let rows = rows(driver, &frame, params, annotated);
+    let plain: Vec<&str> = rows.iter().map(|(_, row)| row.as_str()).collect();
+    let plain = plain.join("\n");
+    output.text = Some(text::cut(plain.trim_end_matches('\n').to_owned(), max, HOW));
+    let numbered: String = {
+        let mut shown = String::new();
+        let mut blank = false;
+        for (number, row) in &rows {
+            if row.is_empty() {
+                blank = true;
+                continue;
+            }
+            if std::mem::take(&mut blank) && !shown.is_empty() {
+                shown.push_str("…\n");
+            }
+            shown += &format!("{number}\t{row}\n");
+        }
+        shown
+    };
+    Ok((output, format!("{head}\n{}", text::cut(numbered, max, HOW))))
+}

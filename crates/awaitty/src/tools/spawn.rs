@@ -1,0 +1,155 @@
+//! `spawn`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use awaitty_core::{COLS_MAX, ROWS_MAX};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::{Show, WaitOutput, header};
+use super::params::{WaitParam, duration, within};
+use super::wait_for_text::start;
+use super::{Answer, Context, Kind, Tool};
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::SpawnSpec;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The program; without `args` a command line, split by shell quoting with no shell in between.
+    command: String,
+    /// Its arguments.
+    args: Option<Vec<String>>,
+    /// Where it starts.
+    cwd: Option<PathBuf>,
+    /// Variables to add.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Do not pass on the server's own variables.
+    #[serde(default)]
+    clear_env: bool,
+    /// Default 120.
+    cols: Option<usize>,
+    /// Default 40.
+    rows: Option<usize>,
+    /// A name to use as session_id.
+    name: Option<String>,
+    /// Lines kept that leave the screen. Default 10000.
+    scrollback: Option<usize>,
+    /// End the program after that long.
+    ttl_ms: Option<u64>,
+    /// Only "pty" so far.
+    backend: Option<String>,
+    /// Wait for something before answering.
+    wait: Option<WaitParam>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    pid: i32,
+    cols: usize,
+    rows: usize,
+    #[serde(flatten)]
+    wait: WaitOutput,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "spawn",
+        "Starts a program in a new terminal. Give `wait` ({\"settled\": 300} or {\"text\": \"…\"}) to get its \
+         first screen in the same call.",
+        Kind::Acts,
+        run,
+    )
+}
+
+/// What the parameters mean; all of them are looked at before anything is started.
+fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
+    if params.backend.as_deref().is_some_and(|backend| backend != "pty") {
+        let backend = params.backend.unwrap_or_default();
+        return Err(ToolError::new(
+            "unsupported",
+            format!("backend: {backend:?} is not there yet: use \"pty\""),
+        ));
+    }
+    let argv = match params.args {
+        Some(args) => std::iter::once(params.command).chain(args).collect(),
+        None => shell_words::split(&params.command).map_err(|error| {
+            ToolError::argument(format!(
+                "command: {error} (an unclosed quote?) in {:?}",
+                params.command
+            ))
+        })?,
+    };
+    if argv.first().is_none_or(String::is_empty) {
+        return Err(ToolError::argument("command: it is empty, name a program"));
+    }
+    if let Some(nul) = argv
+        .iter()
+        .chain(params.env.values())
+        .chain(params.env.keys())
+        .find(|text| text.contains('\0'))
+    {
+        return Err(ToolError::argument(format!(
+            "command, args and env cannot hold a NUL, as {nul:?} does"
+        )));
+    }
+    if let Some(name) = &params.name {
+        let valid = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if name.is_empty() || name.len() > policy::NAME_MAX || !name.chars().all(valid) {
+            return Err(ToolError::argument(format!(
+                "name: {name:?} is not 1 to {} letters, digits, dots, dashes or underscores",
+                policy::NAME_MAX
+            )));
+        }
+    }
+    let ttl =
+        params.ttl_ms.map(|ms| duration("ttl_ms", Some(ms), Duration::ZERO, policy::TIMEOUT_MAX));
+    Ok(SpawnSpec {
+        argv,
+        cwd: params.cwd,
+        env: params.env,
+        clear_env: params.clear_env,
+        cols: within("cols", params.cols.unwrap_or(policy::COLS), 1, COLS_MAX)?,
+        rows: within("rows", params.rows.unwrap_or(policy::ROWS), 1, ROWS_MAX)?,
+        name: params.name,
+        scrollback: within(
+            "scrollback",
+            params.scrollback.unwrap_or(policy::SCROLLBACK),
+            0,
+            policy::SCROLLBACK_MAX,
+        )?,
+        ttl: ttl.transpose()?,
+    })
+}
+
+async fn run(context: Context, mut params: Params) -> Answer<Output> {
+    let wait = params.wait.take().map(|wait| wait.spec()).transpose()?;
+    let spec = spec(params)?;
+    let (cols, rows) = (spec.cols, spec.rows);
+    let entry = context.sessions.spawn(spec)?;
+    let (wait, text) = match wait {
+        Some((spec, timeout)) => start(&context, &entry, spec, timeout, Show::Screen).await?,
+        None => {
+            let frame =
+                entry.handle.call(|driver| std::sync::Arc::clone(driver.session().frame())).await;
+            let frame = frame.ok_or_else(ToolError::gone)?;
+            (WaitOutput::at(&frame), header(&entry, &frame, "started"))
+        }
+    };
+    let output = Output {
+        session_id: entry.id.clone(),
+        name: entry.name.clone(),
+        pid: entry.pid.as_raw_nonzero().get(),
+        cols,
+        rows,
+        wait,
+    };
+    Ok((output, format!("session_id={} pid={}\n{text}", entry.id, entry.pid.as_raw_nonzero())))
+}

@@ -1,0 +1,43 @@
+//! `wait_for_exit`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::outcome::{Show, WaitOutput};
+use super::params::timeout;
+use super::wait_for_text::start;
+use super::{Answer, Context, Kind, Tool};
+use crate::policy;
+use crate::text;
+
+/// Lines of output that are told with the exit.
+const LAST_LINES: usize = 20;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// Default 30000.
+    timeout_ms: Option<u64>,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "wait_for_exit",
+        "Waits until the program has exited; gives its exit_code or signal and its last output, all of it \
+         read before.",
+        Kind::Reads,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+    let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let (mut output, text) =
+        start(&context, &entry, super::exit_spec(), timeout, Show::Screen).await?;
+    let lines = entry.handle.call(|driver| driver.session().last_lines(LAST_LINES)).await;
+    output.last_lines = lines.map(|lines| lines.iter().map(|line| text::visible(line)).collect());
+    Ok((output, text))
+}

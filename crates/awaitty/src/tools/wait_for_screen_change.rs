@@ -1,0 +1,62 @@
+//! `wait_for_screen_change`.
+
+use awaitty_core::{Condition, Since, Spec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::outcome::{Show, WaitOutput};
+use super::params::{SinceParam, duration, pattern, since, timeout};
+use super::wait_for_text::start;
+use super::{Answer, Context, Kind, Tool};
+use crate::error::ToolError;
+use crate::policy;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// "input" (default), "now", "screen" or a seq.
+    since: Option<SinceParam>,
+    /// For how long the text must be unchanged. Default 300; 0 ends with the first change.
+    stable_ms: Option<u64>,
+    /// Default 5000.
+    timeout_ms: Option<u64>,
+    /// A change of colours or attributes counts too.
+    #[serde(default)]
+    styles: bool,
+    /// Regexes; rows that match are left out: clocks, spinners.
+    #[serde(default)]
+    ignore: Vec<String>,
+    /// Give the changed rows and not the screen.
+    #[serde(default)]
+    diff: bool,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "wait_for_screen_change",
+        "Waits until the visible text differs from before your last input and has then been unchanged for \
+         stable_ms. A spinner gives changed: true, stable: false and names its rows for `ignore`.",
+        Kind::Reads,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+    let stable = duration("stable_ms", params.stable_ms, policy::STABLE, policy::TIMEOUT_MAX)?;
+    let timeout = timeout(params.timeout_ms, policy::CHANGE_TIMEOUT)?;
+    let ignore = params.ignore.iter().map(|text| pattern(text, None)).collect::<Result<_, _>>()?;
+    let since = since(params.since.as_ref())?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let show = match (params.diff, since) {
+        (false, _) => Show::Screen,
+        (true, Since::Frame(seq)) => Show::Diff(seq),
+        (true, _) => {
+            let seq = entry.handle.call(move |driver| driver.session().anchor_seq(since)).await;
+            Show::Diff(seq.ok_or_else(ToolError::gone)?)
+        }
+    };
+    let condition = Condition::Change { stable, styles: params.styles, ignore };
+    start(&context, &entry, Spec { condition, since, deadline: None }, timeout, show).await
+}

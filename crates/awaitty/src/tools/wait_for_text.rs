@@ -1,0 +1,75 @@
+//! `wait_for_text`.
+
+use std::sync::Arc;
+
+use awaitty_core::{Condition, Spec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::outcome::{Show, WaitOutput, wait};
+use super::params::{SinceParam, pattern, since, timeout};
+use super::{Answer, Context, Kind, Tool};
+use crate::error::ToolError;
+use crate::policy;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// The session's id or name; may be left out where there is one session.
+    session_id: Option<String>,
+    /// A regex (no look-around, no back-references). `^` and `$` match at the ends of rows.
+    pattern: String,
+    /// Any of i, m, s, x, U.
+    flags: Option<String>,
+    /// "input" (default): text drawn since the last input; "now"; "screen": also what is there already;
+    /// or a seq.
+    since: Option<SinceParam>,
+    /// Default 10000. 0 checks once.
+    timeout_ms: Option<u64>,
+    /// Wait until no match is on the screen.
+    #[serde(default)]
+    gone: bool,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "wait_for_text",
+        "Waits until a regex matches text that the program drew after your last input (not its echo), even \
+         if it was visible only for a moment. Never sleep and poll: call this.",
+        Kind::Reads,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+    let pattern = pattern(&params.pattern, params.flags.as_deref())?;
+    let condition = if params.gone { Condition::Gone(pattern) } else { Condition::Text(pattern) };
+    let spec = Spec { condition, since: since(params.since.as_ref())?, deadline: None };
+    let timeout = timeout(params.timeout_ms, policy::TEXT_TIMEOUT)?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    start(&context, &entry, spec, timeout, Show::Screen).await
+}
+
+/// Starts a wait and waits for its end; the limit on how many is kept here.
+pub(super) async fn start(
+    context: &Context,
+    entry: &Arc<crate::sessions::Entry>,
+    spec: Spec,
+    timeout: std::time::Duration,
+    show: Show,
+) -> Answer<WaitOutput> {
+    let started = entry.handle.start_wait(move |driver| {
+        if driver.session().waits_running() >= policy::WAITS_MAX {
+            return Err(ToolError::new(
+                "limit_reached",
+                format!(
+                    "{} waits run on this session, which is the limit: cancel some",
+                    policy::WAITS_MAX
+                ),
+            ));
+        }
+        Ok(driver.start_wait(spec, timeout)?)
+    });
+    let running = started.await.ok_or_else(ToolError::gone)??;
+    wait(context, entry, running, show).await
+}

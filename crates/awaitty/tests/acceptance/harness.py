@@ -1,0 +1,286 @@
+"""The client side of the acceptance: a server with a real MCP client, processes, expectations, running."""
+
+import asyncio
+import atexit
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import uuid
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+import mcp.client.stdio
+from mcp import ClientSession, StdioServerParameters, stdio_client
+
+SERVER = ""  # set by run.py, as SCALE
+SCALE = 1.0
+PYTHON = sys.executable
+HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here and nowhere else
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
+CHECKS = []  # (name, limit in seconds, function, wants a server)
+
+
+class Failure(Exception):
+    """What was expected and what came."""
+
+
+def check(limit=30.0, name=None, server=True):
+    def add(function):
+        CHECKS.append((name or function.__name__, limit, function, server))
+        return function
+
+    return add
+
+
+def times(count):
+    """The count of the issue's acceptance, scaled."""
+    return max(1, round(count * SCALE))
+
+
+def expect(condition, expected, came):
+    if not condition:
+        shown = came if isinstance(came, str) else json.dumps(came, default=str)
+        raise Failure(f"expected {expected}; came {shown[:700]}".replace("\n", "\\n"))  # one line a check
+
+
+def fields(result, **wanted):
+    """Expects these fields; None means absent or null, and False may be absent too."""
+    for key, value in wanted.items():
+        came = result.get(key)
+        expect(came == value or (value is False and came is None), f"{key}={value!r}", result)
+    return result
+
+
+async def many(count, width, function):
+    """Runs `function(i)` for i < count, `width` at once. Gives up after ten failures."""
+    failures, done, numbers = [], 0, iter(range(count))
+
+    async def worker():
+        nonlocal done
+        for i in numbers:
+            try:
+                await function(i)
+            except Exception as error:
+                failures.append(f"#{i}: {error if isinstance(error, Failure) else repr(error)}")
+            done += 1
+            if len(failures) >= 10:
+                return
+
+    await asyncio.gather(*(worker() for _ in range(min(width, count))))
+    if failures:
+        raise Failure(f"{done - len(failures)} of {done} tried ({count} planned); " + " || ".join(failures[:3]))
+    return f"{count} of {count}"
+
+
+def processes(mark):
+    """The living processes that carry the mark in their environment or arguments: {pid: argv}."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            argv = open(f"/proc/{pid}/cmdline", "rb").read()
+            if mark in argv or mark in open(f"/proc/{pid}/environ", "rb").read():
+                state = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+                if state not in "ZX" and int(pid) != os.getpid():
+                    found[int(pid)] = argv.replace(b"\0", b" ").decode(errors="replace")[:80]
+    return found
+
+
+async def gone(mark, seconds):
+    """Waits until no marked process is left; returns those that are."""
+    until = time.monotonic() + seconds
+    while (left := processes(mark)) and time.monotonic() < until:
+        await asyncio.sleep(0.02)
+    return left
+
+
+def begin(call):
+    """Begins a call whose answer is awaited later, or never if the check fails before."""
+    task = asyncio.create_task(call)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
+
+
+class Result(dict):
+    """Structured content, with the rest of the answer beside it."""
+
+    def __init__(self, answer, took):
+        # mcp 2 spells these in snake case, mcp 1 in camel case.
+        content = getattr(answer, "structured_content", getattr(answer, "structuredContent", None))
+        super().__init__(content if isinstance(content, dict) else {})
+        self.is_error = bool(getattr(answer, "is_error", getattr(answer, "isError", False)))
+        self.text = "\n".join(getattr(block, "text", "") for block in answer.content)
+        self.took = took
+
+
+class Server:
+    def __init__(self, session, process, mark):
+        self.session, self.process, self.pid, self.mark = session, process, process.pid, mark
+
+    async def call(self, tool, /, progress=None, **arguments):
+        start = time.monotonic()
+        answer = await self.session.call_tool(tool, arguments, progress_callback=progress)
+        return Result(answer, time.monotonic() - start)
+
+    async def ok(self, tool, /, **arguments):
+        result = await self.call(tool, **arguments)
+        expect(not result.is_error, f"{tool} to succeed", result or result.text)
+        return result
+
+    async def err(self, codes, tool, /, **arguments):
+        """Expects a tool result with isError and one of the codes (not an error of the protocol)."""
+        try:
+            result = await self.call(tool, **arguments)
+        except Exception as error:
+            raise Failure(f"expected isError with code {codes}; came an exception: {error!r}") from error
+        expect(result.is_error, f"isError with code {codes}", result or result.text)
+        expect(result.get("code") in codes, f"code in {codes}", result or result.text)
+        expect(result.get("message") and result.text, "a message, also in the text block", result)
+        return result
+
+    async def spawn(self, *argv, env=None, **options):
+        env = {"ACCEPTANCE_MARK": self.mark.decode(), **(env or {})}
+        result = await self.ok("spawn", command=argv[0], args=list(argv[1:]), env=env, **options)
+        expect(result.get("session_id") and result.get("pid"), "session_id and pid", result)
+        return result["session_id"]
+
+    async def sh(self, script, **options):
+        return await self.spawn("sh", "-c", script, **options)
+
+    async def py(self, script, *args, **options):
+        return await self.spawn(PYTHON, "-I", "-S", "-c", script, *args, **options)
+
+    async def wait(self, sid, pattern, **options):
+        return await self.ok("wait_for_text", session_id=sid, pattern=pattern, **options)
+
+    async def up(self, sid, pattern="UP"):
+        """Waits until the program has said that it is ready."""
+        return fields(await self.wait(sid, pattern, since="screen", timeout_ms=15_000), found=True)
+
+    async def send(self, sid, text, **options):
+        return await self.ok("send_input", session_id=sid, input=text, **options)
+
+    async def close(self, sid, **options):
+        return await self.ok("close_session", session_id=sid, **options)
+
+    async def text(self, sid):
+        return (await self.ok("snapshot", session_id=sid))["text"]
+
+    async def screen(self, sid, holds, what, seconds=3.0):
+        """Looks at the screen until `holds(text)`, without the waits that are under test."""
+        until = time.monotonic() + seconds
+        while not holds(text := await self.text(sid)):
+            expect(time.monotonic() < until, what, text)
+            await asyncio.sleep(0.02)
+        return text
+
+    async def sessions(self):
+        # Assumed: the list is called `sessions`, the id in it `session_id` or `id`.
+        found = (await self.ok("list_sessions")).get("sessions")
+        expect(isinstance(found, list), "list_sessions with `sessions`", {"sessions": found})
+        return {one.get("session_id") or one.get("id"): one for one in found if one.get("backend") != "tmux"}
+
+    def figures(self):
+        status = open(f"/proc/{self.pid}/status").read()
+        number = lambda key: int(re.search(rf"^{key}:\s+(\d+)", status, re.M)[1])
+        return {"fds": len(os.listdir(f"/proc/{self.pid}/fd")), "threads": number("Threads"), "kb": number("VmRSS")}
+
+    def zombies(self):
+        count = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with suppress(OSError):
+                state, parent = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[:2]
+                count += state == "Z" and int(parent) == self.pid
+        return count
+
+
+@asynccontextmanager
+async def connect(*flags):
+    mark = f"acceptance-{uuid.uuid4().hex}".encode()
+    started, real = [], anyio.open_process
+
+    async def spy(*args, **kwargs):  # stdio_client keeps the process to itself; we need its pid and stdin
+        started.append(await real(*args, **kwargs))
+        return started[-1]
+
+    failure = None
+    mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT = 5.0  # the server's grace first, the SDK's TERM after
+    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env={"HOME": HOME})
+    with tempfile.TemporaryFile("w+") as log:
+        try:
+            anyio.open_process = spy
+            async with stdio_client(parameters, errlog=log) as (reader, writer):
+                anyio.open_process = real
+                async with ClientSession(reader, writer) as session:
+                    # Exceptions do not cross the task groups of the SDK: those would wrap them.
+                    try:
+                        await session.initialize()
+                        await session.list_tools()  # from here on the client checks output schemas
+                        yield Server(session, started[0], mark)
+                    except Exception as error:
+                        failure = error
+        finally:
+            anyio.open_process = real
+            with anyio.CancelScope(shield=True):
+                left = await gone(mark, 0.3)
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        log.seek(0)
+        errors = log.read()
+    if failure:
+        raise failure
+    expect(not left, "no process left after the server's end", list(left.values()))
+    expect("panicked at" not in errors, "no panic", errors[-600:])
+
+
+def output_lines(result):
+    """Lines of read_output as [(number, text)]. Assumed: `lines` [{line, text}]; also takes pairs."""
+    lines = result.get("lines")
+    expect(isinstance(lines, list), "read_output with `lines`", result)
+    return [(one.get("line", one.get("number")), one["text"]) if isinstance(one, dict) else tuple(one) for one in lines]
+
+
+async def matched_row(s, sid, result):
+    """The whole text of the row that a wait matched."""
+    row, rows = result["match"].get("row"), result["screen_text"].split("\n")
+    if row and row <= len(rows):
+        return rows[row - 1]
+    return output_lines(await s.ok("read_output", session_id=sid, from_line=result["match"]["line"], limit=1))[0][1]
+
+
+async def run_one(name, limit, function, wants_server):
+    limit *= max(1.0, SCALE)
+    start = time.monotonic()
+    try:
+        with anyio.fail_after(limit):
+            if wants_server:
+                async with connect() as s:
+                    detail = await function(s)
+            else:
+                detail = await function()
+    except Failure as error:
+        print(f"FAIL {name}: {error}", flush=True)
+        return False
+    except TimeoutError:
+        print(f"FAIL {name}: expected an end within {limit:.0f} s; came none", flush=True)
+        return False
+    except Exception as error:  # the harness's own faults count too
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        print(f"FAIL {name}: expected no exception; came {error!r} at {where.filename}:{where.lineno}", flush=True)
+        return False
+    took = f"{time.monotonic() - start:.1f} s"
+    print(f"ok {name} ({detail}; {took})" if detail else f"ok {name} ({took})", flush=True)
+    return True
+
+
+async def run_all(only):
+    chosen = [one for one in CHECKS if re.search(only, one[0])]
+    results = [await run_one(*one) for one in chosen]
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return bool(results) and all(results)
