@@ -1,0 +1,148 @@
+//! The limits at their edges, with real programs.
+#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+
+use std::sync::Arc;
+
+use awaitty::error::ToolError;
+use awaitty::policy;
+use awaitty::sessions::Sessions;
+use awaitty::tools::{self, Context};
+use serde_json::{Value, json};
+
+/// Calls a tool and gives its structured content.
+async fn call(sessions: &Arc<Sessions>, name: &str, arguments: Value) -> Result<Value, ToolError> {
+    let tool = tools::all().into_iter().find(|tool| tool.name == name).unwrap();
+    let context = Context { sessions: Arc::clone(sessions), call_limit: None, arguments };
+    Ok(tool.call(context).await?.structured)
+}
+
+fn code(result: Result<Value, ToolError>) -> &'static str {
+    result.expect_err("it is over the limit").code
+}
+
+#[tokio::test]
+async fn sessions_up_to_the_limit() {
+    let sessions = Arc::new(Sessions::default());
+    for _ in 0..policy::SESSIONS_MAX {
+        call(&sessions, "spawn", json!({"command": "cat"})).await.unwrap();
+    }
+    assert_eq!(code(call(&sessions, "spawn", json!({"command": "cat"})).await), "limit_reached");
+    call(&sessions, "close_session", json!({"session_id": "s1", "grace_ms": 0})).await.unwrap();
+    call(&sessions, "spawn", json!({"command": "cat"})).await.unwrap();
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
+async fn waits_up_to_the_limit() {
+    let sessions = Arc::new(Sessions::default());
+    call(&sessions, "spawn", json!({"command": "cat"})).await.unwrap();
+    let waits: Vec<_> = (0..policy::WAITS_MAX)
+        .map(|_| {
+            let sessions = Arc::clone(&sessions);
+            tokio::spawn(async move {
+                call(&sessions, "wait_for_text", json!({"pattern": "NEVER"})).await
+            })
+        })
+        .collect();
+    loop {
+        // The waits are started by tasks of their own; the list tells when all of them were.
+        let list = call(&sessions, "list_sessions", json!({})).await.unwrap();
+        if list["sessions"][0]["waits"] == json!(policy::WAITS_MAX) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let one_more = call(&sessions, "wait_for_text", json!({"pattern": "NEVER"})).await;
+    assert_eq!(code(one_more), "limit_reached");
+    call(&sessions, "close_session", json!({"grace_ms": 0})).await.unwrap();
+    for wait in waits {
+        assert_eq!(wait.await.unwrap().unwrap()["outcome"], "closed");
+    }
+}
+
+#[tokio::test]
+async fn input_up_to_the_limit_for_a_program_that_never_reads() {
+    let sessions = Arc::new(Sessions::default());
+    let sleeper = json!({"command": "sh", "args": ["-c", "stty raw -echo; echo UP; exec sleep 1000"], "wait": {"text": "UP"}});
+    call(&sessions, "spawn", sleeper).await.unwrap();
+    let send = |len: usize| call(&sessions, "send_input", json!({"input": "x".repeat(len)}));
+    assert_eq!(code(send(policy::INPUT_QUEUE_MAX + 1).await), "limit_reached");
+    let sent = send(policy::INPUT_QUEUE_MAX).await.unwrap();
+    assert_eq!(sent["sent_bytes"], json!(policy::INPUT_QUEUE_MAX));
+    assert_eq!(code(send(policy::INPUT_QUEUE_MAX).await), "limit_reached");
+    call(&sessions, "list_sessions", json!({})).await.unwrap();
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
+async fn lines_up_to_what_a_program_that_reads_lines_is_given() {
+    let sessions = Arc::new(Sessions::default());
+    let counter = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; exec awk '{print length($0)}'"], "wait": {"text": "UP"}});
+    call(&sessions, "spawn", counter).await.unwrap();
+    let line = |len: usize| "x".repeat(len) + "\n";
+    let too_long = json!({"input": line(policy::CANONICAL_LINE_MAX + 1)});
+    assert_eq!(code(call(&sessions, "send_input", too_long).await), "bad_argument");
+    let longest = json!({"input": line(policy::CANONICAL_LINE_MAX), "wait": {"text": "^4095$"}});
+    assert_eq!(call(&sessions, "send_input", longest).await.unwrap()["outcome"], "met");
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
+async fn results_up_to_the_limit() {
+    let sessions = Arc::new(Sessions::default());
+    let wide = json!({"command": "sh", "args": ["-c", "seq -w 1 30000 | head -c 120000 | tr -d '\\n'; echo UP; cat"],
+                      "cols": 1000, "rows": 100, "wait": {"text": "UP"}});
+    let shown = call(&sessions, "spawn", wide).await.unwrap();
+    let chars = |value: &Value| value.as_str().unwrap().chars().count();
+    assert!(chars(&shown["screen_text"]) <= policy::RESULT_CHARS);
+    assert!(shown["screen_text"].as_str().unwrap().contains("characters left out"));
+    let snapshot =
+        call(&sessions, "snapshot", json!({"max_chars": policy::RESULT_CHARS_MIN})).await.unwrap();
+    assert!(chars(&snapshot["text"]) <= policy::RESULT_CHARS_MIN);
+    let lines = call(&sessions, "read_output", json!({"from_line": 1})).await.unwrap();
+    assert!(lines["lines"].as_array().unwrap().len() < 100);
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
+async fn arguments_at_their_edges() {
+    let sessions = Arc::new(Sessions::default());
+    let spawn = |more: Value| {
+        let mut arguments = json!({"command": "cat"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        call(&sessions, "spawn", arguments)
+    };
+    for good in [
+        json!({"cols": 1, "rows": 1}),
+        json!({"cols": 1000, "rows": 500, "scrollback": 0}),
+        json!({"name": "n".repeat(policy::NAME_MAX)}),
+        json!({"scrollback": policy::SCROLLBACK_MAX}),
+        json!({"ttl_ms": 86_400_000}),
+    ] {
+        spawn(good).await.unwrap();
+    }
+    for bad in [
+        json!({"cols": 0}),
+        json!({"rows": 501}),
+        json!({"name": "n".repeat(policy::NAME_MAX + 1)}),
+        json!({"name": "a b"}),
+        json!({"scrollback": policy::SCROLLBACK_MAX + 1}),
+        json!({"ttl_ms": 86_400_001}),
+    ] {
+        assert_eq!(code(spawn(bad.clone()).await), "bad_argument", "{bad}");
+    }
+    for (name, bad) in [
+        ("read_output", json!({"limit": 0})),
+        ("read_output", json!({"limit": policy::READ_LINES_MAX + 1})),
+        ("close_session", json!({"session_id": "s1", "grace_ms": 60_001})),
+        ("search_output", json!({"pattern": "x", "context": 21})),
+    ] {
+        let mut arguments = bad.clone();
+        if name == "read_output" {
+            arguments["session_id"] = json!("s1");
+        }
+        assert_eq!(code(call(&sessions, name, arguments).await), "bad_argument", "{name} {bad}");
+    }
+    assert_eq!(sessions.all().len(), 5, "what was refused has changed nothing");
+    sessions.shut_down().await;
+}
