@@ -1,7 +1,7 @@
 //! Program output for readers: no control characters, nothing invisible, bounded, in a frame that the
 //! program cannot forge.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use awaitty_core::{ChangeKind, Diff, Frame};
 
@@ -47,7 +47,7 @@ pub fn cut(text: String, max: usize, how: &str) -> String {
 }
 
 /// The screen as `N<TAB>line`, a run of blank rows shown once.
-pub fn numbered(rows: &[(usize, String)]) -> String {
+pub fn numbered<N: Display>(rows: &[(N, String)]) -> String {
     let mut text = String::new();
     let mut blank = false;
     for (number, row) in rows {

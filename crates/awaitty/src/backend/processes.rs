@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -31,7 +31,7 @@ pub fn become_reaper() {
 
 /// Runs `start`, which makes a leader, with no chance for [`reap_orphans`] to take it for an orphan.
 pub fn register<T>(start: impl FnOnce() -> std::io::Result<(T, Pid)>) -> std::io::Result<T> {
-    let mut leaders = LEADERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
     let (made, pid) = start()?;
     leaders.insert(pid.as_raw_nonzero().get());
     Ok(made)
@@ -39,23 +39,32 @@ pub fn register<T>(start: impl FnOnce() -> std::io::Result<(T, Pid)>) -> std::io
 
 /// Says that a leader was reaped.
 pub fn unregister(pid: Pid) {
-    let mut leaders = LEADERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
     leaders.remove(&pid.as_raw_nonzero().get());
 }
 
 /// Reaps the children that are nobody's: descendants that lost their parent and then ended.
 pub fn reap_orphans() {
-    let leaders = LEADERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    for (pid, process) in all() {
-        if process.parent == own
-            && process.zombie
-            && !leaders.contains(&pid)
-            && let Some(pid) = Pid::from_raw(pid)
-        {
+    let leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
+    for pid in children().into_iter().filter(|pid| !leaders.contains(pid)) {
+        if let Some(pid) = Pid::from_raw(pid) {
             let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
         }
     }
+}
+
+/// Our own children. The kernel lists them by the thread that made them; this is called for each child
+/// that ends, so it must not look at all processes there are.
+fn children() -> Vec<i32> {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
+    let lists = threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// Sends a signal to everything that belongs to a terminal, and says whether there was anything.

@@ -215,9 +215,12 @@ fn become_leader() -> io::Result<()> {
         if libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
             return Err(io::Error::last_os_error());
         }
-        // Whoever started us may have ignored or blocked some, and both would be inherited.
+        // Whoever started us may have ignored or blocked some, and both would be inherited. Asked of the
+        // kernel itself, because the C library keeps two for itself and refuses them.
+        let default: [usize; 4] = [libc::SIG_DFL; 4];
         for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+            let none = std::ptr::null_mut::<usize>();
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, size_of::<u64>());
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);

@@ -21,6 +21,10 @@ struct Params {
     /// End the program, and keep its last screen to be read.
     #[serde(default)]
     keep: bool,
+    /// For tmux panes, which are not there yet; a program of ours is always ended.
+    #[serde(default)]
+    #[expect(dead_code, reason = "a parameter of the contract whose backend is still to come")]
+    kill: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -118,6 +118,8 @@ pub(crate) struct WaitParam {
     change: Option<u64>,
     /// Until the program exits.
     exit: Option<bool>,
+    /// Not there yet.
+    channel: Option<String>,
     /// Give up after so many ms.
     timeout_ms: Option<u64>,
 }
@@ -125,6 +127,10 @@ pub(crate) struct WaitParam {
 impl WaitParam {
     /// What it means, with its timeout.
     pub(crate) fn spec(&self) -> Result<(Spec, Duration), ToolError> {
+        if self.channel.is_some() {
+            let message = "wait.channel: channels are not there yet: wait for text";
+            return Err(ToolError::new("unsupported", message));
+        }
         let ms =
             |name: &str, ms: u64| duration(name, Some(ms), Duration::ZERO, policy::TIMEOUT_MAX);
         let conditions: [Option<Result<Condition, ToolError>>; 4] = [

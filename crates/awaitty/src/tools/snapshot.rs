@@ -189,20 +189,6 @@ fn make(
     let plain: Vec<&str> = rows.iter().map(|(_, row)| row.as_str()).collect();
     let plain = plain.join("\n");
     output.text = Some(text::cut(plain.trim_end_matches('\n').to_owned(), max, HOW));
-    let numbered: String = {
-        let mut shown = String::new();
-        let mut blank = false;
-        for (number, row) in &rows {
-            if row.is_empty() {
-                blank = true;
-                continue;
-            }
-            if std::mem::take(&mut blank) && !shown.is_empty() {
-                shown.push_str("…\n");
-            }
-            shown += &format!("{number}\t{row}\n");
-        }
-        shown
-    };
+    let numbered = text::numbered(&rows);
     Ok((output, format!("{head}\n{}", text::cut(numbered, max, HOW))))
 }
