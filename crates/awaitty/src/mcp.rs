@@ -22,6 +22,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::backend::processes;
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Sessions;
@@ -187,5 +188,6 @@ pub async fn serve_stdio(call_limit: Duration, ended: CancellationToken) -> anyh
         Err(error) => Err(error.into()),
     };
     sessions.shut_down().await;
+    processes::end_orphans().await;
     served
 }

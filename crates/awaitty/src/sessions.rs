@@ -70,6 +70,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Sessions {
     entries: Mutex<Vec<Arc<Entry>>>,
+    /// Those that are being ended and are not listed any more.
+    closing: Mutex<Vec<Arc<Entry>>>,
     last_id: AtomicU64,
 }
 
@@ -164,20 +166,40 @@ impl Sessions {
         Ok(entry)
     }
 
-    /// Ends a terminal's program and everything it started; forgets the terminal unless it is kept.
-    pub async fn close(&self, entry: &Arc<Entry>, signal: Signal, grace: Duration, keep: bool) {
+    /// Ends a terminal's program and everything it started; forgets the terminal unless it is kept. It
+    /// goes on to its end even if the caller goes away.
+    pub async fn close(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        signal: Signal,
+        grace: Duration,
+        keep: bool,
+    ) {
         if !keep {
             self.lock().retain(|other| !Arc::ptr_eq(other, entry));
-            let _ = entry.handle.call(Driver::close).await;
+            self.closing().push(Arc::clone(entry));
         }
-        end(entry, signal, grace).await;
+        let (sessions, entry) = (Arc::clone(self), Arc::clone(entry));
+        let close = async move {
+            if !keep {
+                let _ = entry.handle.call(Driver::close).await;
+            }
+            end(&entry, signal, grace).await;
+            sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
+        };
+        let _ = tokio::spawn(close).await;
     }
 
     /// Ends everything, because the server does.
     pub async fn shut_down(&self) {
-        let entries = std::mem::take(&mut *self.lock());
+        let mut entries = std::mem::take(&mut *self.lock());
+        entries.append(&mut self.closing());
         let all = entries.iter().map(|entry| end(entry, Signal::HUP, policy::SHUTDOWN_GRACE));
         futures::future::join_all(all).await;
+    }
+
+    fn closing(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

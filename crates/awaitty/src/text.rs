@@ -10,7 +10,7 @@ use crate::policy;
 /// Shows what a reader could not see: bidi controls, zero-width characters and tags as `<U+XXXX>`. A
 /// joiner or a variation selector stays where it is part of an emoji.
 pub fn visible(text: &str) -> String {
-    if text.is_ascii() {
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len());

@@ -39,6 +39,8 @@ impl std::error::Error for PatternError {}
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
+    text: String,
+    flags: String,
     source: String,
     crosses_rows: bool,
 }
@@ -81,7 +83,18 @@ impl Pattern {
             .build()
             .map_err(|error| PatternError::Pattern(explain_size(&error)))?;
         let source = format!("({flags}){pattern}");
-        Ok(Pattern { regex, source, crosses_rows: crosses_rows(&hir) })
+        let (text, flags) = (pattern.to_owned(), flags.to_owned());
+        Ok(Pattern { regex, text, flags, source, crosses_rows: crosses_rows(&hir) })
+    }
+
+    /// The pattern as it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The flags as they were given.
+    pub fn flags(&self) -> &str {
+        &self.flags
     }
 
     pub(crate) fn regex(&self) -> &Regex {

@@ -82,6 +82,14 @@ impl<'p> Matches<'p> {
         self.describe(self.found.first()?)
     }
 
+    /// The match with that text, in that line if there are several.
+    pub(crate) fn with_text(&self, text: &str, line: Line) -> Option<Match> {
+        let mut same =
+            self.found.iter().filter_map(|found| self.describe(found)).filter(|m| m.text == text);
+        let first = same.next()?;
+        if first.line == line { Some(first) } else { same.find(|m| m.line == line).or(Some(first)) }
+    }
+
     fn describe(&self, found: &Found) -> Option<Match> {
         let haystack = if found.unwrapped { self.unwrapped.as_ref()? } else { &self.displayed };
         let captures = self.pattern.regex().captures_at(&haystack.text, found.from)?;
@@ -186,5 +194,6 @@ pub(crate) fn all_places(screen: &Screen, from: Line) -> Vec<Place> {
 
 pub(crate) fn frame_places(frame: &Frame) -> Vec<Place> {
     let rows = frame.rows().iter().enumerate();
-    rows.map(|(i, row)| Place { row: Arc::clone(row), line: frame.line(i), index: None }).collect()
+    rows.map(|(i, row)| Place { row: Arc::clone(row), line: frame.line(i), index: Some(i) })
+        .collect()
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::screen::{EchoBy, Screen};
-use crate::search::{Match, Matches, all_places, drawn_places, frame_places, screen_places};
+use crate::search::{Match, Matches, Place, all_places, frame_places, screen_places};
 use crate::wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
 use crate::waits::{Anchor, Wait, Waits, elapsed};
 use crate::{Line, Seq, Tick, Time};
@@ -319,7 +319,7 @@ impl Session {
             return self.screen.feed_update(bytes, None);
         }
         let waits = &mut self.waits;
-        let mut look = |screen: &Screen| judge(waits, screen);
+        let mut look = |screen: &Screen| waits.judge(screen);
         self.screen.feed_update(bytes, Some(&mut look));
     }
 
@@ -332,7 +332,7 @@ impl Session {
 
     fn take_frame(&mut self, now: Time) {
         if self.waits.want_text() {
-            judge(&mut self.waits, &self.screen);
+            self.waits.judge(&self.screen);
         }
         let before = Arc::clone(self.frame());
         let (frame, changed) = self.history.take(now, &self.screen);
@@ -358,7 +358,7 @@ impl Session {
         for id in self.waits.ids() {
             let Some(Wait { spec, .. }) = self.waits.get(id) else { continue };
             if let Condition::Gone(pattern) = &spec.condition
-                && Matches::new(pattern, &screen_places(&self.screen)).first().is_none()
+                && Matches::new(pattern, &self.shown_places()).first().is_none()
             {
                 self.end(id, now, Outcome::Met);
             }
@@ -407,6 +407,15 @@ impl Session {
         anchor
     }
 
+    /// The rows that a person sees: in the middle of an update those of the last frame.
+    fn shown_places(&self) -> Vec<Place> {
+        if self.screen.is_synchronized() {
+            frame_places(self.frame())
+        } else {
+            screen_places(&self.screen)
+        }
+    }
+
     /// The frames that came after the anchor's, oldest first.
     fn frames_since(&self, anchor: &Anchor) -> impl Iterator<Item = &Arc<Frame>> {
         let seq = anchor.frame.seq();
@@ -419,7 +428,7 @@ impl Session {
             Condition::Text(pattern) => {
                 let anchor = &wait.anchor;
                 if wait.spec.since == Since::Screen {
-                    let places = screen_places(&self.screen);
+                    let places = self.shown_places();
                     let found = Matches::new(pattern, &places).first()?;
                     let fresh = found.tick > self.input.tick;
                     return Some(Finding::Text { found: Some(found), fresh, visible: true });
@@ -434,7 +443,7 @@ impl Session {
                 Some(self.text_finding(wait, found))
             }
             Condition::Gone(pattern) => {
-                let found = Matches::new(pattern, &screen_places(&self.screen)).first();
+                let found = Matches::new(pattern, &self.shown_places()).first();
                 found.is_none().then_some(Finding::Gone(None))
             }
             Condition::Change { .. } | Condition::Settled(_) | Condition::Exit => None,
@@ -444,7 +453,7 @@ impl Session {
     /// Says of a match where it is now, if it is anywhere.
     fn text_finding(&self, wait: &Wait, found: Match) -> Finding {
         let Condition::Text(pattern) = &wait.spec.condition else { return Finding::Exit };
-        let places = screen_places(&self.screen);
+        let places = self.shown_places();
         let matches = Matches::new(pattern, &places);
         let now = matches.first_since(wait.anchor.tick).filter(|now| now.text == found.text);
         let visible = now.is_some();
@@ -459,12 +468,12 @@ impl Session {
         let Some(wait) = self.waits.remove(id) else { return };
         let finding = match &wait.spec.condition {
             Condition::Text(pattern) => {
-                let found = Matches::new(pattern, &screen_places(&self.screen)).first();
+                let found = Matches::new(pattern, &self.shown_places()).first();
                 let visible = found.is_some();
                 Finding::Text { found, fresh: false, visible }
             }
             Condition::Gone(pattern) => {
-                Finding::Gone(Matches::new(pattern, &screen_places(&self.screen)).first())
+                Finding::Gone(Matches::new(pattern, &self.shown_places()).first())
             }
             _ => wait.finding(now, outcome),
         };
@@ -481,6 +490,7 @@ impl Session {
     ) {
         self.ended.push(WaitEnded {
             id,
+            condition: wait.spec.condition.clone(),
             outcome,
             finding,
             elapsed: elapsed(wait, now),
@@ -489,18 +499,4 @@ impl Session {
             history_truncated: wait.anchor.truncated,
         });
     }
-}
-
-/// Shows the waits for text the rows that were drawn since the last look.
-fn judge(waits: &mut Waits, screen: &Screen) {
-    let drawn = drawn_places(screen);
-    if drawn.is_empty() {
-        return;
-    }
-    let all = waits.want_all_rows().then(|| {
-        // A screenful above the screen is enough for what was judged while it was on it.
-        let from = Line(screen.line(0).0.saturating_sub(screen.rows() as u64));
-        all_places(screen, from)
-    });
-    waits.judge_text(&drawn, all.as_deref());
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::frame::Frame;
 use crate::pattern::Pattern;
-use crate::search::Match;
+use crate::search::{Match, Matches, frame_places};
 use crate::{Seq, Time};
 
 /// The anchor: a wait looks only at what came after it.
@@ -126,6 +126,8 @@ pub enum Finding {
 pub struct WaitEnded {
     /// Which.
     pub id: WaitId,
+    /// What it waited for.
+    pub condition: Condition,
     /// Why.
     pub outcome: Outcome,
     /// What it found.
@@ -145,13 +147,15 @@ impl WaitEnded {
     pub fn refresh(&mut self, frame: &Arc<Frame>, exit: Option<Exit>) {
         self.frame = Arc::clone(frame);
         self.exit = exit;
-        if let Finding::Text { found: Some(found), visible, .. } = &mut self.finding
-            && *visible
-            && !frame.text().contains(&found.text)
-        {
-            *visible = false;
-            found.row = None;
-        }
+        let (Condition::Text(pattern), Finding::Text { found: Some(found), visible, .. }) =
+            (&self.condition, &mut self.finding)
+        else {
+            return;
+        };
+        let places = frame_places(frame);
+        let now = Matches::new(pattern, &places).with_text(&found.text, found.line);
+        *visible = now.is_some();
+        found.row = now.and_then(|now| now.row);
     }
 }
 

@@ -22,7 +22,8 @@ use crate::diff::shift_between;
 use crate::frame::Frame;
 use crate::pattern::Pattern;
 use crate::row::Row;
-use crate::search::{Match, Matches, Place};
+use crate::screen::Screen;
+use crate::search::{Match, Matches, Place, all_places, drawn_places};
 use crate::wait::{Condition, Finding, Outcome, Spec, WaitId};
 use crate::{Line, Tick, Time};
 
@@ -136,7 +137,7 @@ impl Waits {
     }
 
     /// Tells whether any pattern can match across rows, and so has to see all of them.
-    pub(crate) fn want_all_rows(&self) -> bool {
+    fn want_all_rows(&self) -> bool {
         self.groups.values().any(|group| group.pattern.crosses_rows())
     }
 
@@ -158,8 +159,22 @@ impl Waits {
         self.waits.get(&id)
     }
 
+    /// Shows the waits for text the rows that were drawn since the last look.
+    pub(crate) fn judge(&mut self, screen: &Screen) {
+        let drawn = drawn_places(screen);
+        if drawn.is_empty() {
+            return;
+        }
+        let all = self.want_all_rows().then(|| {
+            // A screenful above the screen is enough for what was judged while it was on it.
+            let from = Line(screen.line(0).0.saturating_sub(screen.rows() as u64));
+            all_places(screen, from)
+        });
+        self.judge_text(&drawn, all.as_deref());
+    }
+
     /// Judges the waits for text by rows of which some were just drawn.
-    pub(crate) fn judge_text(&mut self, drawn: &[Place], all: Option<&[Place]>) {
+    fn judge_text(&mut self, drawn: &[Place], all: Option<&[Place]>) {
         let mut found = Vec::new();
         for group in self.groups.values() {
             let places = if group.pattern.crosses_rows() { all.unwrap_or(drawn) } else { drawn };
@@ -309,7 +324,8 @@ fn is_ignored(text: &str, ignore: &[Arc<Pattern>]) -> bool {
     ignore.iter().any(|pattern| pattern.is_match(text))
 }
 
-/// The rows whose text differs, but for those that are to be ignored on both sides.
+/// The rows whose text differs, but for those whose text now is to be ignored: a spinner that comes is left
+/// out, and the result that takes its place is not.
 fn changed_rows(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> Vec<usize> {
     let (old, new) = (before.rows(), after.rows());
     let differs = |row: usize| {
@@ -338,7 +354,7 @@ fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) 
     frame.rows().iter().enumerate().any(|(index, row)| {
         let before = index.checked_add_signed(scrolled).and_then(|index| old.get(index));
         let old_text = before.map_or("", |row| row.text());
-        let ignored = is_ignored(old_text, ignore) && is_ignored(row.text(), ignore);
+        let ignored = is_ignored(row.text(), ignore);
         old_text != row.text() && !ignored && differs_beyond_echo(before.map(|row| &**row), row)
     })
 }

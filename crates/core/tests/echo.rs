@@ -70,9 +70,16 @@ fn what_was_typed_ahead_is_echoed_twice() {
 
 #[test]
 fn a_prompt_that_begins_like_the_input_is_given_back() {
-    let printed = "\r\necho$ echo READY\r\nREADY\r\n";
-    let rows = after(EchoBy::Editor, "", "echo READY\r", printed);
-    assert_eq!(rows, "|echo$ .... .....|READY");
+    let printed = "echo READY\r\n\x1b[?2004hecho$ echo READY\r\nREADY\r\n";
+    let rows = after(EchoBy::Terminal, "", "echo READY\r", printed);
+    assert_eq!(rows, ".... .....|echo$ .... .....|READY");
+}
+
+#[test]
+fn a_program_that_reads_keys_and_answers_elsewhere_does_not_echo() {
+    let by = EchoBy::Editor;
+    assert_eq!(after(by, "", "hello\r", "Result: hello\r\n"), "Result: hello");
+    assert_eq!(after(by, "menu\r\n", "7", "\x1b[4;1H7\r\n"), "menu|||7");
 }
 
 #[test]

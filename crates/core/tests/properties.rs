@@ -235,7 +235,8 @@ fn check_screen(screen: &Screen) {
     assert!(screen.scrollback().len() <= SCROLLBACK);
 }
 
-/// The base characters of the cells that nobody has looked at, and how many there are of each.
+/// The base characters of the cells that nobody has looked at, and how many there are of each. Blanks are
+/// left out: a run of text that cuts a wide character in two leaves one for a moment and goes on over it.
 fn unseen(screen: &Screen) -> BTreeMap<char, usize> {
     let mut found = BTreeMap::new();
     for row in 0..screen.rows() {
@@ -245,8 +246,9 @@ fn unseen(screen: &Screen) -> BTreeMap<char, usize> {
             let text = shown.slice(col, col + 1);
             let wide = text.is_empty() && col < shown.width();
             let text = if wide { shown.slice(col, col + 2) } else { text };
-            if screen.tick_at(row, col) == screen.tick() {
-                *found.entry(text.chars().next().unwrap_or(' ')).or_default() += 1;
+            let base = text.chars().next().filter(|&c| c != ' ');
+            if let Some(base) = base.filter(|_| screen.tick_at(row, col) == screen.tick()) {
+                *found.entry(base).or_default() += 1;
             }
             col += 1 + usize::from(wide);
         }

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions};
+use tokio::time::Instant;
 
 /// The leaders that have a driver to reap them.
 static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -84,53 +85,81 @@ pub fn signal_all(leader: Pid, mark: &str, signal: Signal) -> bool {
 
 /// Ends everything that belongs to a terminal: the signal, then KILL until nothing is left.
 pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) {
-    signal_all(leader, mark, signal);
-    let deadline = tokio::time::Instant::now() + grace;
-    // The kernel tells of the leader's end, but of nobody else's; so this looks, a few times.
-    while !belonging(leader, mark).is_empty() && tokio::time::Instant::now() < deadline {
-        tokio::time::sleep_until((tokio::time::Instant::now() + LOOK_AGAIN).min(deadline)).await;
+    // Looking at the process table takes a moment, in which others are to be served.
+    let look = async |signal: Option<Signal>| {
+        let mark = mark.to_owned();
+        let look = move || match signal {
+            Some(signal) => signal_all(leader, &mark, signal),
+            None => !belonging(leader, &mark).is_empty(),
+        };
+        tokio::task::spawn_blocking(look).await.unwrap_or(false)
+    };
+    let mut left = look(Some(signal)).await;
+    let deadline = Instant::now() + grace;
+    let mut pause = LOOK_AGAIN;
+    // The kernel tells of the leader's end, but of nobody else's; so this looks, ever more rarely.
+    while left && Instant::now() < deadline {
+        tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
+        pause = (2 * pause).min(LOOK_AGAIN_MAX);
+        left = look(None).await;
     }
     for _ in 0..KILL_ROUNDS {
-        if !signal_all(leader, mark, Signal::KILL) {
+        if !look(Some(Signal::KILL)).await {
             break;
         }
         // Killed processes need a moment to be gone, and may have forked meanwhile.
-        tokio::time::sleep_until(tokio::time::Instant::now() + LOOK_AGAIN).await;
+        tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
         reap_orphans();
     }
     reap_orphans();
 }
 
-/// How often the process table is looked at while something is being ended.
+/// Kills every child that is left, because the server ends: what carries no mark was started by one that
+/// did, and lost its parent.
+pub async fn end_orphans() {
+    for _ in 0..KILL_ROUNDS {
+        reap_orphans();
+        let left = children();
+        if left.is_empty() {
+            break;
+        }
+        for pid in left.into_iter().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
+    }
+}
+
+/// How often the process table is looked at while something is being ended, at first and in the end.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// See [`LOOK_AGAIN`].
+const LOOK_AGAIN_MAX: Duration = Duration::from_millis(100);
 
 /// How often KILL is sent; a fork bomb may need several.
 const KILL_ROUNDS: usize = 200;
 
-/// The processes that belong to a terminal and are not zombies.
+/// The processes that belong to a terminal and are not zombies. When its leader is gone its number may
+/// have become another's, so that only what carries the mark belongs to it.
 fn belonging(leader: Pid, mark: &str) -> BTreeSet<i32> {
     let leader = leader.as_raw_nonzero().get();
+    let lives = LEADERS.lock().unwrap_or_else(PoisonError::into_inner).contains(&leader);
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let all = all();
     let is_marked = |pid: i32| {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environ.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
     };
-    let mut found: BTreeSet<i32> = all
-        .iter()
-        .filter(|&(&pid, process)| {
-            pid == leader || process.session == leader || process.parent == own && is_marked(pid)
-        })
-        .map(|(&pid, _)| pid)
-        .collect();
+    let belongs = |pid: i32, process: &Process| {
+        lives && (pid == leader || process.session == leader)
+            || (process.parent == own || process.session == leader) && is_marked(pid)
+    };
+    let mut found: BTreeSet<i32> =
+        all.iter().filter(|&(&pid, process)| belongs(pid, process)).map(|(&pid, _)| pid).collect();
     loop {
         let before = found.len();
-        found.extend(
-            all.iter()
-                .filter(|(_, p)| found.contains(&p.parent))
-                .map(|(&pid, _)| pid)
-                .collect::<Vec<_>>(),
-        );
+        let children: Vec<i32> =
+            all.iter().filter(|(_, p)| found.contains(&p.parent)).map(|(&pid, _)| pid).collect();
+        found.extend(children);
         if found.len() == before {
             break;
         }

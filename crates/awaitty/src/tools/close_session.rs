@@ -14,8 +14,8 @@ use crate::policy;
 struct Params {
     /// The session's id or name; may be left out where there is one session.
     session_id: Option<String>,
-    /// The first signal. Default HUP.
-    signal: Option<String>,
+    /// The first signal, by name or number. Default HUP.
+    signal: Option<SignalParam>,
     /// How long until KILL. Default 2000.
     grace_ms: Option<u64>,
     /// End the program, and keep its last screen to be read.
@@ -25,6 +25,13 @@ struct Params {
     #[serde(default)]
     #[expect(dead_code, reason = "a parameter of the contract whose backend is still to come")]
     kill: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum SignalParam {
+    Number(i32),
+    Name(String),
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -45,7 +52,11 @@ pub(super) fn tool() -> Tool {
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let signal = signal(params.signal.as_deref().unwrap_or("HUP"))?;
+    let signal = match &params.signal {
+        None => signal("HUP"),
+        Some(SignalParam::Name(name)) => signal(name),
+        Some(SignalParam::Number(number)) => signal(&number.to_string()),
+    }?;
     let grace = duration("grace_ms", params.grace_ms, policy::GRACE, policy::GRACE_MAX)?;
     let entry = context.sessions.find(params.session_id.as_deref())?;
     context.sessions.close(&entry, signal, grace, params.keep).await;

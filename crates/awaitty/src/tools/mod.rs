@@ -4,6 +4,7 @@ mod close_session;
 mod list_sessions;
 mod outcome;
 mod params;
+mod pending;
 mod read_output;
 mod resize_session;
 mod search_output;

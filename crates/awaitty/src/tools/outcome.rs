@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Duration;
 
 use awaitty_core::{ChangeKind, Diff, Exit, Finding, Frame, Match, Outcome, Seq, WaitEnded};
 use rustix::process::Signal;
@@ -10,12 +9,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::pending::{Asked, pending};
 use super::{Answer, Context};
 use crate::driver::RunningWait;
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
 use crate::text;
+
+/// Characters of a match, and of each of its groups, that are told.
+const MATCH_CHARS: usize = 1_000;
+
+/// Groups of a match that are told.
+const MATCH_GROUPS: usize = 10;
 
 /// A match of a pattern.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -33,11 +39,18 @@ pub(crate) struct MatchOutput {
 
 impl From<&Match> for MatchOutput {
     fn from(found: &Match) -> MatchOutput {
+        let shorten =
+            |part: &str| text::cut(text::visible(part), MATCH_CHARS, "read_output has the lines");
         MatchOutput {
-            text: text::visible(&found.text),
+            text: shorten(&found.text),
             line: found.line.0,
             row: found.row.map(|row| row + 1),
-            groups: found.groups.iter().map(|group| group.as_deref().map(text::visible)).collect(),
+            groups: found
+                .groups
+                .iter()
+                .take(MATCH_GROUPS)
+                .map(|group| group.as_deref().map(shorten))
+                .collect(),
         }
     }
 }
@@ -80,6 +93,12 @@ pub(crate) fn changes(diff: &Diff) -> Vec<ChangeOutput> {
         spans: change.spans.iter().map(|span| [span.from + 1, span.to]).collect(),
     };
     diff.changes.iter().map(change).collect()
+}
+
+/// Tells whether a diff is short enough to be a result.
+pub(crate) fn fits(diff: &Diff) -> bool {
+    diff.changes.iter().map(|change| change.now.text().chars().count() + 4).sum::<usize>()
+        <= policy::RESULT_CHARS
 }
 
 /// How a program ended.
@@ -206,12 +225,15 @@ pub(crate) struct WaitOutput {
     closed: Option<bool>,
     /// It did not end: call again with `retry`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<bool>,
+    pub(crate) pending: Option<bool>,
     /// The arguments to call again with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<Value>,
+    pub(crate) retry: Option<Value>,
+    /// The tool to call with them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    elapsed_ms: Option<u64>,
+    pub(crate) retry_tool: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) elapsed_ms: Option<u64>,
     /// The frame's number: pass it as `since` to see what comes after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seq: Option<u64>,
@@ -243,13 +265,14 @@ pub(crate) async fn wait(
     context: &Context,
     entry: &Arc<Entry>,
     mut running: RunningWait,
+    asked: &Asked,
     show: Show,
 ) -> Answer<WaitOutput> {
     let ended = match context.call_limit {
         None => running.ended().await,
         Some(limit) => match tokio::time::timeout(limit, running.ended()).await {
             Ok(ended) => ended,
-            Err(_) => return pending(context, entry, limit).await,
+            Err(_) => return pending(entry, limit, asked).await,
         },
     };
     let ended = ended.ok_or_else(ToolError::gone)?;
@@ -259,45 +282,7 @@ pub(crate) async fn wait(
     Ok((output, text))
 }
 
-/// The wait goes on at the caller's next call; since waits look back to their anchor nothing is lost.
-async fn pending(context: &Context, entry: &Arc<Entry>, limit: Duration) -> Answer<WaitOutput> {
-    let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
-    let frame = frame.ok_or_else(ToolError::gone)?;
-    let mut retry = context.arguments.clone();
-    if let Some(retry) = retry.as_object_mut() {
-        let asked = retry.get("timeout_ms").and_then(Value::as_u64);
-        if let Some(asked) = asked {
-            let left = asked.saturating_sub(limit.as_millis() as u64);
-            retry.insert("timeout_ms".to_owned(), left.into());
-        }
-        if retry.get("since") == Some(&Value::from("now")) {
-            retry.insert("since".to_owned(), frame.seq().0.into());
-        }
-        // What was sent was sent.
-        ["input", "keys", "paste"].iter().for_each(|name| drop(retry.remove(*name)));
-    }
-    let output = WaitOutput {
-        outcome: Some("pending"),
-        pending: Some(true),
-        retry: Some(retry.clone()),
-        elapsed_ms: Some(limit.as_millis() as u64),
-        seq: Some(frame.seq().0),
-        screen_text: Some(text::cut(
-            text::visible(&frame.text()),
-            policy::RESULT_CHARS,
-            HOW_TO_READ,
-        )),
-        ..WaitOutput::default()
-    };
-    let text = format!(
-        "{}\ncall again with {retry}\n{}",
-        header(entry, &frame, "pending"),
-        text::numbered(&text::frame_rows(&frame))
-    );
-    Ok((output, text))
-}
-
-const HOW_TO_READ: &str = "snapshot with rows, or read_output, gives them";
+pub(crate) const HOW_TO_READ: &str = "snapshot with rows, or read_output, gives them";
 
 /// Puts the screen, or what changed, into the output and gives it for a reader.
 pub(crate) async fn show_frame(
@@ -309,7 +294,7 @@ pub(crate) async fn show_frame(
     if let Show::Diff(seq) = show {
         let old =
             entry.handle.call(move |driver| driver.session().history().get(seq).cloned()).await;
-        if let Some(diff) = old.flatten().and_then(|old| Diff::new(&old, frame)) {
+        if let Some(diff) = old.flatten().and_then(|old| Diff::new(&old, frame)).filter(fits) {
             output.scrolled = Some(diff.scrolled);
             output.changes = Some(changes(&diff));
             return text::cut(text::diff_text(&diff), policy::RESULT_CHARS, HOW_TO_READ);

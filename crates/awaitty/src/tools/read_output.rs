@@ -114,6 +114,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     });
     let mut output = output.await.ok_or_else(ToolError::gone)?;
     output.session_id.clone_from(&entry.id);
+    bound_lines(&mut output);
     let mut text = format!(
         "[{}] next_line={} first_line={}\n",
         entry.label(),
@@ -129,7 +130,6 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let how = "read fewer lines at a time with limit and from_line";
     let text = text::cut(text, policy::RESULT_CHARS, how);
     output.raw = output.raw.map(|raw| text::cut(raw, policy::RESULT_CHARS, how));
-    bound_lines(&mut output);
     Ok((output, text))
 }
 

@@ -37,6 +37,13 @@ struct MatchLine {
     after: Vec<String>,
 }
 
+impl MatchLine {
+    fn chars(&self) -> usize {
+        let around = self.before.iter().chain(&self.after);
+        self.text.len() + around.map(String::len).sum::<usize>()
+    }
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     matches: Vec<MatchLine>,
@@ -58,10 +65,17 @@ fn lines(screen: &Screen, scrollback: bool) -> Vec<(u64, Option<usize>, String)>
     let kept = screen.scrollback();
     let first = if scrollback { 0 } else { kept.len() };
     let off = (first..kept.len()).filter_map(|i| kept.text(i));
-    let off = off.map(|(line, text)| (line.0, None, text::visible(text)));
+    let off = off.map(|(line, text)| (line.0, None, text.to_owned()));
     let on = (0..screen.rows())
-        .map(|row| (screen.line(row).0, Some(row + 1), text::visible(screen.row(row).text())));
+        .map(|row| (screen.line(row).0, Some(row + 1), screen.row(row).text().to_owned()));
     off.chain(on).collect()
+}
+
+/// Characters of a line that are shown, so that 200 matches stay readable.
+const LINE_CHARS: usize = 200;
+
+fn shorten(line: &str) -> String {
+    text::cut(text::visible(line), LINE_CHARS, "read_output")
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
@@ -83,18 +97,19 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             if !pattern.is_match(found) {
                 continue;
             }
-            if output.matches.len() == policy::SEARCH_MATCHES_MAX {
+            let chars: usize = output.matches.iter().map(MatchLine::chars).sum();
+            if output.matches.len() == policy::SEARCH_MATCHES_MAX || chars > policy::RESULT_CHARS {
                 output.truncated = true;
                 break;
             }
             let text_of = |range: std::ops::Range<usize>| {
-                lines[range].iter().map(|(_, _, text)| text.clone()).collect::<Vec<_>>()
+                lines[range].iter().map(|(_, _, line)| shorten(line)).collect::<Vec<_>>()
             };
             output.matches.push(MatchLine {
                 session_id: entry.id.clone(),
                 line: *line,
                 row: *row,
-                text: found.clone(),
+                text: shorten(found),
                 before: text_of(i.saturating_sub(around)..i),
                 after: text_of(i + 1..(i + 1 + around).min(lines.len())),
             });

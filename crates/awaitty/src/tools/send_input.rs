@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{Show, WaitOutput, header, show_frame, wait};
 use super::params::WaitParam;
+use super::pending::Asked;
+use super::wait_for_text::too_many_waits;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
@@ -177,7 +179,10 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
             }
             Item::Key(key) => {
                 let key = key.encode(screen);
-                echo += std::str::from_utf8(&key).unwrap_or_default();
+                let typed = std::str::from_utf8(&key).unwrap_or_default();
+                // Other keys are not echoed as themselves, and what follows them may stand elsewhere.
+                let is_typed = typed == "\r" || !typed.contains(char::is_control);
+                echo += if is_typed { typed } else { "\x1b" };
                 bytes.extend(key);
             }
             Item::Mouse(events) => {
@@ -225,18 +230,16 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             let (tell, told) = tokio::sync::oneshot::channel();
             let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
                 if driver.session().waits_running() >= policy::WAITS_MAX {
-                    return Err(ToolError::new(
-                        "limit_reached",
-                        "too many waits run on this session: cancel some",
-                    ));
+                    return Err(too_many_waits());
                 }
                 let sent = send(driver, &items)?;
-                let _ = tell.send(sent);
+                let asked = Asked::new(&spec, timeout, sent.before);
+                let _ = tell.send((sent, asked));
                 Ok(driver.start_wait(spec, timeout)?)
             });
             let running = started.await.ok_or_else(ToolError::gone)??;
-            let sent = told.await.map_err(|_| ToolError::gone())?;
-            let (output, text) = wait(&context, &entry, running, show(&sent)).await?;
+            let (sent, asked) = told.await.map_err(|_| ToolError::gone())?;
+            let (output, text) = wait(&context, &entry, running, &asked, show(&sent)).await?;
             (sent, output, text)
         }
     };

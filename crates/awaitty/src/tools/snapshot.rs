@@ -6,7 +6,7 @@ use awaitty_core::{CursorShape, Frame, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{ChangeOutput, ExitOutput, changes, header};
+use super::outcome::{ChangeOutput, ExitOutput, changes, fits, header};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
@@ -150,6 +150,11 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             )));
         }
     };
+    if let Some([from, to]) = params.rows.filter(|[from, to]| *from == 0 || from > to) {
+        return Err(ToolError::argument(format!(
+            "rows: [{from}, {to}] is not a first and a last row, from 1"
+        )));
+    }
     let entry = context.sessions.find(params.session_id.as_deref())?;
     let made = entry.handle.call({
         let entry = Arc::clone(&entry);
@@ -177,7 +182,7 @@ fn make(
                 frame.seq().0
             )));
         }
-        if let Some(diff) = session.history().diff_since(Seq(since)) {
+        if let Some(diff) = session.history().diff_since(Seq(since)).filter(fits) {
             output.scrolled = Some(diff.scrolled);
             output.changes = Some(changes(&diff));
             let shown = text::cut(text::diff_text(&diff), max, HOW);

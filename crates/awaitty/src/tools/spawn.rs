@@ -74,6 +74,26 @@ pub(super) fn tool() -> Tool {
     )
 }
 
+/// A name that cannot be taken for an id, and needs no quoting.
+fn check_name(name: &str) -> Result<(), ToolError> {
+    let valid = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name
+        .strip_prefix('s')
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    {
+        return Err(ToolError::argument(format!(
+            "name: {name:?} looks like a session's id, choose another"
+        )));
+    }
+    if name.is_empty() || name.len() > policy::NAME_MAX || !name.chars().all(valid) {
+        return Err(ToolError::argument(format!(
+            "name: {name:?} is not 1 to {} letters, digits, dots, dashes or underscores",
+            policy::NAME_MAX
+        )));
+    }
+    Ok(())
+}
+
 /// What the parameters mean; all of them are looked at before anything is started.
 fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
     if params.backend.as_deref().is_some_and(|backend| backend != "pty") {
@@ -112,13 +132,7 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
         )));
     }
     if let Some(name) = &params.name {
-        let valid = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        if name.is_empty() || name.len() > policy::NAME_MAX || !name.chars().all(valid) {
-            return Err(ToolError::argument(format!(
-                "name: {name:?} is not 1 to {} letters, digits, dots, dashes or underscores",
-                policy::NAME_MAX
-            )));
-        }
+        check_name(name)?;
     }
     let ttl =
         params.ttl_ms.map(|ms| duration("ttl_ms", Some(ms), Duration::ZERO, policy::TIMEOUT_MAX));

@@ -13,6 +13,9 @@ use crate::text;
 /// Lines of output that are told with the exit.
 const LAST_LINES: usize = 20;
 
+/// Characters of each of them.
+const LINE_CHARS: usize = 200;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
@@ -38,6 +41,8 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let (mut output, text) =
         start(&context, &entry, super::exit_spec(), timeout, Show::Screen).await?;
     let lines = entry.handle.call(|driver| driver.session().last_lines(LAST_LINES)).await;
-    output.last_lines = lines.map(|lines| lines.iter().map(|line| text::visible(line)).collect());
+    output.last_lines = lines.map(|lines| {
+        lines.iter().map(|line| text::cut(text::visible(line), LINE_CHARS, "read_output")).collect()
+    });
     Ok((output, text))
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::outcome::{Show, WaitOutput, wait};
 use super::params::{SinceParam, pattern, since, timeout};
+use super::pending::Asked;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
 use crate::policy;
@@ -58,18 +59,24 @@ pub(super) async fn start(
     timeout: std::time::Duration,
     show: Show,
 ) -> Answer<WaitOutput> {
+    let (tell, told) = tokio::sync::oneshot::channel();
     let started = entry.handle.start_wait(move |driver| {
         if driver.session().waits_running() >= policy::WAITS_MAX {
-            return Err(ToolError::new(
-                "limit_reached",
-                format!(
-                    "{} waits run on this session, which is the limit: cancel some",
-                    policy::WAITS_MAX
-                ),
-            ));
+            return Err(too_many_waits());
         }
+        let _ = tell.send(Asked::new(&spec, timeout, driver.session().frame().seq()));
         Ok(driver.start_wait(spec, timeout)?)
     });
     let running = started.await.ok_or_else(ToolError::gone)??;
-    wait(context, entry, running, show).await
+    let asked = told.await.map_err(|_| ToolError::gone())?;
+    wait(context, entry, running, &asked, show).await
+}
+
+/// The answer to one wait more than there may be.
+pub(super) fn too_many_waits() -> ToolError {
+    let limit = policy::WAITS_MAX;
+    ToolError::new(
+        "limit_reached",
+        format!("{limit} waits run on this session, which is the limit: cancel some"),
+    )
 }

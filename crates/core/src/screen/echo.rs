@@ -65,6 +65,9 @@ struct Follower {
     /// Where in the typed text the current line begins.
     start: usize,
     chains: Vec<Vec<EchoCell>>,
+    /// Where the first line must begin, if that is known: a line editor echoes at the cursor, and what a
+    /// program prints elsewhere is its answer.
+    origin: Option<EchoCell>,
     /// The cells of lines that were echoed to their end, with where they are in the typed text.
     echoed: Vec<(usize, EchoCell)>,
 }
@@ -84,11 +87,12 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    pub(super) fn new(by: EchoBy, bracketed: bool) -> Echo {
+    pub(super) fn new(by: EchoBy, bracketed: bool, cursor: EchoCell) -> Echo {
+        let origin = (by == EchoBy::Editor).then_some(cursor);
         Echo {
             typed: Vec::new(),
             terminal: (by == EchoBy::Terminal).then(Follower::default),
-            editor: (by != EchoBy::Nobody).then(Follower::default),
+            editor: (by != EchoBy::Nobody).then(|| Follower { origin, ..Follower::default() }),
             gated: bracketed,
             editor_waits: by == EchoBy::Terminal,
             patience: PATIENCE,
@@ -220,7 +224,8 @@ impl Follower {
             }
         }
         self.chains.retain(|chain| !chain.is_empty());
-        if line[0] != c {
+        let misplaced = self.origin.is_some_and(|origin| self.start == 0 && !origin.is_at(cell));
+        if line[0] != c || misplaced {
             return false;
         }
         if self.chains.len() == CHAINS_MAX {

@@ -223,16 +223,18 @@ impl GridRow {
         self.rendered.take();
     }
 
-    /// Tells whether any of `cols`, or the other half of a wide character cut by their edges, was
-    /// drawn at `tick` or later.
-    fn drawn_since(&self, cols: Range<usize>, tick: Tick) -> bool {
+    /// Tells whether a change of `cols` would lose something drawn at `tick` or later: one of them was, or
+    /// the row was and one of them is part of its text. The other halves of wide characters that the
+    /// edges cut count too.
+    fn would_lose(&self, cols: Range<usize>, tick: Tick) -> bool {
         if self.tick < tick {
             return false;
         }
         let spacer = |col: usize| self.cells.get(col).is_some_and(|cell| cell.glyph.is_spacer());
         let from = cols.start - usize::from(spacer(cols.start));
         let to = (cols.end + usize::from(spacer(cols.end))).min(self.used);
-        from < to && self.cells[from..to].iter().any(|cell| cell.tick >= tick)
+        let lost = |cell: &Cell| cell.tick >= tick || !cell.glyph.is_blank();
+        from < to && self.cells[from..to].iter().any(lost)
     }
 
     /// Takes the row apart into text and runs.
@@ -336,9 +338,9 @@ impl Grid {
         Arc::clone(row.rendered.get_or_init(|| make(row)))
     }
 
-    /// Tells whether any cell of the area was drawn at `tick` or later.
-    pub(crate) fn drawn_since(&self, area: &Area, tick: Tick) -> bool {
-        self.rows.range(area.rows.clone()).any(|row| row.drawn_since(area.cols.clone(), tick))
+    /// Tells whether a change of the area would lose something drawn at `tick` or later.
+    pub(crate) fn would_lose(&self, area: &Area, tick: Tick) -> bool {
+        self.rows.range(area.rows.clone()).any(|row| row.would_lose(area.cols.clone(), tick))
     }
 
     /// Moves the area up by `n` rows, `blank` coming in at the bottom. `leaving` is shown each row

@@ -254,7 +254,9 @@ impl Screen {
         }
         let bracketed = self.has_bracketed_paste();
         let open = self.echo.take().filter(|echo| echo.is_open());
-        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(by, bracketed)));
+        let Position { row, col, .. } = self.position;
+        let cursor = EchoCell::new(self.line(row), col, 1);
+        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(by, bracketed, cursor)));
         echo.extend(text);
         self.echo = Some(echo);
     }

@@ -5,7 +5,7 @@ use super::grid::Area;
 use super::modes::Mode;
 use super::parser::{Action, Parser};
 use super::sequence::Sequence;
-use super::{Event, Screen};
+use super::{Event, Position, Screen};
 use crate::style::Style;
 
 /// Carries out actions on a screen, showing it to `look` before anything drawn disappears.
@@ -42,10 +42,23 @@ impl<'s, 'l> Performer<'s, 'l> {
     #[inline]
     pub(super) fn before_loss(&mut self, area: &Area) {
         if let Some(look) = &mut self.look
-            && self.screen.grid().drawn_since(area, self.screen.tick)
+            && self.screen.grid().would_lose(area, self.screen.tick)
         {
             look(self.screen);
             self.screen.advance_tick();
+        }
+    }
+
+    /// Must be called before a run of text begins, and where it goes on in another row. Whether the run
+    /// will overwrite anything is not known before its end, which may come with another read; so what is
+    /// on the row is looked at now, unless nothing stands where the run goes. Inside a run nobody looks:
+    /// what a wait sees must not depend on how the bytes were cut.
+    #[inline]
+    pub(super) fn before_run(&mut self) {
+        if self.look.is_some() {
+            let Position { row, col, .. } = self.screen.position;
+            let cols = col..self.screen.cols;
+            self.before_loss(&Area { rows: row..row + 1, cols });
         }
     }
 

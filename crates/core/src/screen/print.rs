@@ -24,17 +24,16 @@ impl Performer<'_, '_> {
         let mut rest = text;
         let cell = self.screen.drawn_cell();
         while !rest.is_empty() {
-            self.wrap_if_pending();
+            self.begin_run();
             let Position { row, col, .. } = self.screen.position;
             let (now, later) = rest.split_at(rest.len().min(self.screen.right_end() - col));
-            self.before_loss(&Area { rows: row..row + 1, cols: col..col + now.len() });
             let s = &mut *self.screen;
             let (cell, protected) = (Cell { tick: s.tick, ..cell }, s.pen.protected);
             s.grid_mut().row_mut(row).write_ascii(col, now, cell, protected);
             s.advance_cursor(now.len());
+            s.printed = now.last().map(|&byte| char::from(byte));
             rest = later;
         }
-        self.screen.printed = text.last().map(|&byte| char::from(byte));
     }
 
     /// Prints the beginning of a text, as much of it as fits into the row, and returns its bytes.
@@ -43,7 +42,7 @@ impl Performer<'_, '_> {
             // It combines with what is before it, before anything wraps.
             return 0;
         }
-        self.wrap_if_pending();
+        self.begin_run();
         let s = &mut *self.screen;
         let Position { row, col, .. } = s.position;
         let room = s.right_end() - col;
@@ -68,13 +67,8 @@ impl Performer<'_, '_> {
             last = Some(c);
         }
         if last.is_some() {
-            self.before_loss(&Area { rows: row..row + 1, cols: col..col + cells.len() });
             let s = &mut *self.screen;
             let tick = s.tick;
-            if tick != cell.tick {
-                // There was a look, and what is drawn now is later.
-                cells.iter_mut().for_each(|cell| cell.tick = tick);
-            }
             s.grid_mut().row_mut(row).write_cells(col, &cells, tick);
             s.advance_cursor(cells.len());
             s.printed = last;
@@ -114,12 +108,15 @@ impl Performer<'_, '_> {
             self.screen.combine(c);
             return;
         }
+        self.begin_run();
         self.screen.printed = Some(c);
         self.print_glyph(Glyph::char(c), width);
     }
 
     fn print_glyph(&mut self, glyph: Glyph, width: usize) {
-        self.wrap_if_pending();
+        if self.wrap_if_pending() {
+            self.before_run();
+        }
         let room = self.screen.right_end() - self.screen.position.col;
         // A screen of one column has no room for a wide character, and says so.
         let fits = width <= self.screen.cols;
@@ -132,6 +129,7 @@ impl Performer<'_, '_> {
             } else {
                 self.screen.position.col -= width - room;
             }
+            self.before_run();
         }
         let Position { row, col, .. } = self.screen.position;
         let end = self.screen.right_end();
@@ -139,8 +137,6 @@ impl Performer<'_, '_> {
             self.before_loss(&Area { rows: row..row + 1, cols: col..end });
             let blank = self.screen.erased_cell();
             self.screen.grid_mut().row_mut(row).insert(col..end, width, blank);
-        } else {
-            self.before_loss(&Area { rows: row..row + 1, cols: col..col + width });
         }
         let s = &mut *self.screen;
         let glyph = if width == 2 { glyph.wide() } else { glyph };
@@ -162,15 +158,25 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Goes to the next row if the last character filled its own.
-    fn wrap_if_pending(&mut self) {
-        if self.screen.position.pending_wrap {
-            if self.screen.modes.has(Mode::AutoWrap) {
-                self.wrap();
-            } else {
-                self.screen.position.pending_wrap = false;
-            }
+    /// Makes ready for text: at the beginning of a run, and in a row that it goes on in.
+    fn begin_run(&mut self) {
+        if self.wrap_if_pending() || self.screen.printed.is_none() {
+            self.before_run();
         }
+    }
+
+    /// Goes to the next row if the last character filled its own and rows wrap; else the next one will
+    /// overwrite it. Says whether it is one or the other.
+    fn wrap_if_pending(&mut self) -> bool {
+        if !self.screen.position.pending_wrap {
+            return false;
+        }
+        if self.screen.modes.has(Mode::AutoWrap) {
+            self.wrap();
+        } else {
+            self.screen.position.pending_wrap = false;
+        }
+        true
     }
 
     fn wrap(&mut self) {
@@ -224,7 +230,7 @@ impl Performer<'_, '_> {
         }
         if cluster_width(&text) == 1 || before.glyph.is_wide() {
             s.combine(c);
-        } else if !s.position.pending_wrap {
+        } else if (s.position.row, s.position.col) == (row, col + 1) {
             // The emoji form of a narrow character takes a second column.
             s.combine(c);
             self.before_loss(&Area { rows: row..row + 1, cols: col + 1..col + 2 });
@@ -233,7 +239,7 @@ impl Performer<'_, '_> {
             let cell = Cell { glyph: cell.glyph.wide(), tick: s.tick, ..cell };
             s.grid_mut().row_mut(row).write(col, cell);
             s.advance_cursor(1);
-        } else if s.modes.has(Mode::AutoWrap) && s.cols > 1 {
+        } else if s.position.pending_wrap && s.modes.has(Mode::AutoWrap) && s.cols > 1 {
             // There is no second column, so it goes to the next row as a wide one would have.
             s.position.pending_wrap = false;
             self.erase_here(1);

@@ -48,6 +48,8 @@ impl Screen {
         }
         self.tabs.truncate(cols);
         (self.cols, self.rows) = (cols, rows);
+        // What was printed last may be elsewhere now.
+        self.printed = None;
         self.reset_margins();
         let Position { row, col, pending_wrap } = self.position;
         self.move_to(row, col);

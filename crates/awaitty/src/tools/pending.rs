@@ -1,0 +1,87 @@
+//! A wait that did not end before the client would lose its patience: how to go on with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Condition, Seq, Since, Spec};
+use serde_json::{Value, json};
+
+use super::Answer;
+use super::outcome::{HOW_TO_READ, WaitOutput, header};
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::Entry;
+use crate::text;
+
+/// The wait goes on at the caller's next call; since waits look back to their anchor nothing is lost.
+pub(crate) async fn pending(
+    entry: &Arc<Entry>,
+    limit: Duration,
+    asked: &Asked,
+) -> Answer<WaitOutput> {
+    let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
+    let frame = frame.ok_or_else(ToolError::gone)?;
+    let (tool, retry) = asked.again(&entry.id, limit);
+    let how = format!("call {tool} with {retry}");
+    let mut output = WaitOutput::at(&frame);
+    output.outcome = Some("pending");
+    output.pending = Some(true);
+    output.retry = Some(retry);
+    output.retry_tool = Some(tool);
+    output.elapsed_ms = Some(limit.as_millis() as u64);
+    output.screen_text =
+        Some(text::cut(text::visible(&frame.text()), policy::RESULT_CHARS, HOW_TO_READ));
+    let screen =
+        text::cut(text::numbered(&text::frame_rows(&frame)), policy::RESULT_CHARS, HOW_TO_READ);
+    Ok((output, format!("{}\n{how}\n{screen}", header(entry, &frame, "pending"))))
+}
+
+/// What was asked for, to be asked again.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    condition: Condition,
+    since: Value,
+    timeout: Duration,
+}
+
+impl Asked {
+    /// `seq` is the frame at the start, which stands for *now* later on.
+    pub(crate) fn new(spec: &Spec, timeout: Duration, seq: Seq) -> Asked {
+        let since = match spec.since {
+            Since::Input => json!("input"),
+            Since::Screen => json!("screen"),
+            Since::Now => json!(seq.0),
+            Since::Frame(seq) => json!(seq.0),
+        };
+        Asked { condition: spec.condition.clone(), since, timeout }
+    }
+
+    /// The tool and the arguments that go on with the wait, having waited for so long.
+    fn again(&self, session_id: &str, waited: Duration) -> (&'static str, Value) {
+        let left = self.timeout.saturating_sub(waited).as_millis() as u64;
+        let mut again = json!({"session_id": session_id, "since": self.since, "timeout_ms": left});
+        let tool = match &self.condition {
+            Condition::Text(pattern) | Condition::Gone(pattern) => {
+                again["pattern"] = json!(pattern.text());
+                again["flags"] = json!(pattern.flags());
+                again["gone"] = json!(matches!(self.condition, Condition::Gone(_)));
+                "wait_for_text"
+            }
+            Condition::Change { stable, styles, ignore } => {
+                again["stable_ms"] = json!(stable.as_millis() as u64);
+                again["styles"] = json!(styles);
+                again["ignore"] = ignore.iter().map(|pattern| pattern.text()).collect();
+                "wait_for_screen_change"
+            }
+            Condition::Settled(quiet) => {
+                again["stable_ms"] = json!(quiet.as_millis() as u64);
+                "wait_for_screen_change"
+            }
+            Condition::Exit => {
+                again = json!({"session_id": session_id, "timeout_ms": left});
+                "wait_for_exit"
+            }
+        };
+        (tool, again)
+    }
+}
