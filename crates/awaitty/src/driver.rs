@@ -19,8 +19,9 @@ use crate::backend::processes;
 use crate::backend::pty::{Pty, ReadEnd};
 use crate::policy;
 
-/// Jobs that wait for the task; a caller waits when there are more.
-const JOBS_MAX: usize = 64;
+/// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
+/// cancelled at once.
+const JOBS_MAX: usize = 2_048;
 
 /// Bytes of output kept as they were printed, for `read_output` with `raw`.
 const RAW_MAX: usize = 256 * 1024;

@@ -78,8 +78,14 @@ fn a_prompt_that_begins_like_the_input_is_given_back() {
 #[test]
 fn a_program_that_reads_keys_and_answers_elsewhere_does_not_echo() {
     let by = EchoBy::Editor;
-    assert_eq!(after(by, "", "hello\r", "Result: hello\r\n"), "Result: hello");
-    assert_eq!(after(by, "menu\r\n", "7", "\x1b[4;1H7\r\n"), "menu|||7");
+    assert_eq!(after(by, "> ", "hello\r", "\r\nResult: hello\r\n"), ">|Result: hello");
+    assert_eq!(after(by, "menu: ", "7", "\x1b[4;1H7\r\n"), "menu:|||7");
+}
+
+#[test]
+fn what_was_typed_before_the_prompt_is_echoed_after_it() {
+    let printed = "\x1b[?2004h$ echo READY\r\n\x1b[?2004l\rREADY\r\n";
+    assert_eq!(after(EchoBy::Editor, "", "echo READY\r", printed), "$ .... .....|READY");
 }
 
 #[test]

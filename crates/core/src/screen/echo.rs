@@ -88,7 +88,8 @@ pub(super) struct Echo {
 
 impl Echo {
     pub(super) fn new(by: EchoBy, bracketed: bool, cursor: EchoCell) -> Echo {
-        let origin = (by == EchoBy::Editor).then_some(cursor);
+        // Where no prompt stands before the cursor, one is still to come.
+        let origin = (by == EchoBy::Editor && cursor.col > 0).then_some(cursor);
         Echo {
             typed: Vec::new(),
             terminal: (by == EchoBy::Terminal).then(Follower::default),
