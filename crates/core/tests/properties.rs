@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use awaitty_core::{Diff, Frame, Row, Screen, Session, Tick, Time};
+use awaitty_core::{Diff, Frame, Line, Row, Screen, Session, Tick, Time};
 use proptest::prelude::*;
 
 /// Something that happens to a terminal.
@@ -171,6 +171,36 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
+/// Pieces that draw, erase and move the cursor, and of all cells move only whole lines, upwards.
+fn drawing() -> impl Strategy<Value = Vec<u8>> {
+    let finals: &[&str] = &[
+        "A", "B", "C", "D", "G", "H", "d", "J", "K", "X", "b", "?J", "?K", "$z", "${", "$x", "$r",
+        "\"q", "I", "Z",
+    ];
+    let erase = (prop::sample::select(finals), prop::collection::vec(param(), 0..6)).prop_map(
+        |(last, params)| {
+            let (marker, last) = last.strip_prefix('?').map_or(("", last), |last| ("?", last));
+            format!("\x1b[{marker}{}{last}", params.join(";")).into_bytes()
+        },
+    );
+    let controls: &[&[u8]] =
+        &[b"\r\n", b"\n", b"\r", b"\x08", b"\t", b"\x1b7", b"\x1b8", b"\x1b#8"];
+    prop_oneof![
+        10 => text(),
+        5 => prop::sample::select(controls).prop_map(<[u8]>::to_vec),
+        10 => erase,
+        2 => sgr(),
+        1 => prop::sample::select(&["\x1b[?2027h", "\x1b[?2027l", "\x1b[?7h", "\x1b[?7l"][..])
+            .prop_map(|mode| mode.as_bytes().to_vec()),
+    ]
+}
+
+/// The ticks of the visible cells, by absolute line.
+fn ticks_by_line(screen: &Screen) -> BTreeMap<Line, Vec<Tick>> {
+    let ticks = |row| (0..screen.cols()).map(|col| screen.tick_at(row, col)).collect();
+    (0..screen.rows()).map(|row| (screen.line(row), ticks(row))).collect()
+}
+
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece(), 0..60).prop_map(|pieces| pieces.concat())
 }
@@ -235,8 +265,7 @@ fn check_screen(screen: &Screen) {
     assert!(screen.scrollback().len() <= SCROLLBACK);
 }
 
-/// The base characters of the cells that nobody has looked at, and how many there are of each. Blanks are
-/// left out: a run of text that cuts a wide character in two leaves one for a moment and goes on over it.
+/// The base characters of the cells that nobody has looked at, and how many there are of each.
 fn unseen(screen: &Screen) -> BTreeMap<char, usize> {
     let mut found = BTreeMap::new();
     for row in 0..screen.rows() {
@@ -246,9 +275,8 @@ fn unseen(screen: &Screen) -> BTreeMap<char, usize> {
             let text = shown.slice(col, col + 1);
             let wide = text.is_empty() && col < shown.width();
             let text = if wide { shown.slice(col, col + 2) } else { text };
-            let base = text.chars().next().filter(|&c| c != ' ');
-            if let Some(base) = base.filter(|_| screen.tick_at(row, col) == screen.tick()) {
-                *found.entry(base).or_default() += 1;
+            if screen.tick_at(row, col) == screen.tick() {
+                *found.entry(text.chars().next().unwrap_or(' ')).or_default() += 1;
             }
             col += 1 + usize::from(wide);
         }
@@ -318,6 +346,27 @@ proptest! {
             check_screen(&screen);
             prop_assert!(screen.tick() >= tick);
             tick = screen.tick();
+        }
+    }
+
+    #[test]
+    fn ticks_of_a_cell_never_go_backwards(
+        pieces in prop::collection::vec(drawing(), 0..60), (cols, rows) in size(), watched in any::<bool>()
+    ) {
+        let mut screen = Screen::new(cols, rows, SCROLLBACK);
+        for piece in pieces {
+            let before = ticks_by_line(&screen);
+            if watched {
+                screen.feed_watched(&piece, &mut |_| {});
+            } else {
+                screen.feed(&piece);
+            }
+            for (line, after) in ticks_by_line(&screen) {
+                let Some(before) = before.get(&line) else { continue };
+                for (col, (before, after)) in before.iter().zip(&after).enumerate() {
+                    prop_assert!(before <= after, "line {line:?} column {col}: {before:?} {after:?}");
+                }
+            }
         }
     }
 

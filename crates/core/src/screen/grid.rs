@@ -199,11 +199,12 @@ impl GridRow {
     }
 
     /// Replaces the wide character, if there is one, whose halves would be parted at `col` by two
-    /// spaces in its style, as xterm does.
+    /// spaces in its style, as xterm does. The row changes at `tick`, but the spaces keep the tick of the
+    /// character: the program did not draw them, and what it draws is the half it asked for.
     fn split_wide(&mut self, col: usize, tick: Tick) {
         if col < self.cells.len() && self.cells[col].glyph.is_spacer() {
             for cell in self.edit(col - 1..col + 1, tick) {
-                *cell = Cell { glyph: Glyph::SPACE, tick, ..*cell };
+                cell.glyph = Glyph::SPACE;
             }
         }
     }
@@ -344,7 +345,7 @@ impl Grid {
     }
 
     /// Moves the area up by `n` rows, `blank` coming in at the bottom. `leaving` is shown each row
-    /// that leaves, if whole rows do. Where they do not, wide characters that the edges cut are drawn
+    /// that leaves, if whole rows do. Where they do not, wide characters that the edges cut are parted
     /// at `tick`.
     pub(crate) fn scroll_up(
         &mut self,
