@@ -32,6 +32,7 @@
 
 mod annotate;
 mod diff;
+mod flashes;
 mod frame;
 mod history;
 mod intern;

@@ -412,3 +412,12 @@ fn widths_are_those_of_clusters_while_mode_2027_is_set() {
         assert_eq!(width(text), expected, "{text}");
     }
 }
+
+#[test]
+fn a_blank_that_is_copied_into_the_only_column_ends_the_line() {
+    let mut screen = Screen::new(1, 2, 0);
+    screen.feed(b"0A\x1b[P");
+    assert!(screen.row(0).is_wrapped());
+    screen.feed(b"\x1b[2$v");
+    assert!(!screen.row(0).is_wrapped());
+}

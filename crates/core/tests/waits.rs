@@ -330,6 +330,32 @@ fn s3_4_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
 }
 
 #[test]
+fn s3_4_a_wait_that_is_called_later_finds_what_was_gone_when_it_was_read() {
+    let script = [
+        (0, Type("x")),
+        (10, Print("PASS\r\x1b[K")),
+        (50, Wait(text("PASS"), Since::Input, 0)),
+        (60, Wait(text("PASS"), Since::Now, 0)),
+        (70, Type("x")),
+        (80, Wait(text("PASS"), Since::Input, 0)),
+    ];
+    let found = "@50 w1 Met \"PASS\" line 1 fresh, no longer visible";
+    check(&script, &[found, "@60 w2 Timeout", "@80 w3 Timeout"]);
+}
+
+#[test]
+fn s3_4_of_a_flood_only_its_first_flashes_are_kept() {
+    let script = [
+        (0, Type("x")),
+        (10, Print("[1]\r\x1b[K[2]\r\x1b[K[3]\r\x1b[K[4]\r\x1b[K[5]\r\x1b[K")),
+        (50, Wait(text("\\[4\\]"), Since::Input, 0)),
+        (50, Wait(text("\\[5\\]"), Since::Input, 0)),
+    ];
+    let found = "@50 w1 Met \"[4]\" line 1 fresh, no longer visible";
+    check(&script, &[found, "@50 w2 Timeout"]);
+}
+
+#[test]
 fn s3_5_match_then_exit_then_timeout() {
     let script = [
         (0, Wait(text("DONE"), Since::Input, 10)),

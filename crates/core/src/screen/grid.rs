@@ -116,6 +116,7 @@ impl GridRow {
         if let Some(spacer) = cells.get_mut(1) {
             *spacer = Cell { glyph: Glyph::spacer().protected(cell.glyph.is_protected()), ..cell };
         }
+        self.unwrap_single();
     }
 
     /// Changes the cell at `col` in place; the caller keeps wide characters whole.
@@ -131,11 +132,7 @@ impl GridRow {
         self.split_wide(cols.start, blank.tick);
         self.split_wide(cols.end, blank.tick);
         self.edit(cols, blank.tick).fill(blank);
-        if self.cells.len() == 1 {
-            // A blank at the end of a wrapped row is where a wide character did not fit, and a row
-            // of one column has no such place.
-            self.unwrap_if_open(1);
-        }
+        self.unwrap_single();
     }
 
     /// Sets `cols` to `blank`; a row that loses its end so does not go on in the next one.
@@ -189,6 +186,14 @@ impl GridRow {
         cells.copy_within(n.., 0);
         cells[cols.len() - n..].fill(blank);
         self.unwrap_if_open(cols.end);
+    }
+
+    /// A blank at the end of a wrapped row is where a wide character did not fit, and a row of one column
+    /// has no such place.
+    fn unwrap_single(&mut self) {
+        if self.cells.len() == 1 {
+            self.unwrap_if_open(1);
+        }
     }
 
     /// A row whose last cell was emptied does not go on in the next one.

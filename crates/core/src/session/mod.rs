@@ -5,15 +5,18 @@
 //! Whoever drives it calls the second and third, then drains the fourth. It reads no clock and never
 //! sleeps. Checking and registering a wait are one step here, so nothing can fall between them.
 
+mod ends;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::flashes::Flashes;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::screen::{EchoBy, Screen};
-use crate::search::{Match, Matches, Place, all_places, frame_places, screen_places};
-use crate::wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
-use crate::waits::{Anchor, Wait, Waits, elapsed};
+use crate::search::all_places;
+use crate::wait::{Condition, Exit, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
+use crate::waits::{Anchor, Wait, Waits};
 use crate::{Line, Seq, Tick, Time};
 
 /// A program that never stops printing is seen at least this often, as on a display of 60 Hz.
@@ -28,6 +31,7 @@ pub const UPDATE_MAX: Duration = Duration::from_millis(150);
 pub struct Session {
     screen: Screen,
     history: History,
+    flashes: Flashes,
     waits: Waits,
     ended: Vec<WaitEnded>,
     /// The moment just before the last input.
@@ -59,6 +63,7 @@ impl Session {
         Session {
             screen,
             history,
+            flashes: Flashes::new(),
             waits: Waits::default(),
             ended: Vec::new(),
             input,
@@ -313,14 +318,19 @@ impl Session {
         due
     }
 
-    /// Feeds up to the edge of an update; whoever waits for text looks before it disappears.
+    /// Feeds up to the edge of an update; whoever waits for text looks before it disappears, and for
+    /// whoever will wait for it later it is kept.
     fn feed(&mut self, bytes: &mut &[u8]) {
-        if !self.waits.want_text() {
+        if self.waits.want_text() {
+            let waits = &mut self.waits;
+            let mut look = |screen: &Screen| waits.judge(screen);
+            return self.screen.feed_update(bytes, Some(&mut look));
+        }
+        if !self.flashes.are_wanted() {
             return self.screen.feed_update(bytes, None);
         }
-        let waits = &mut self.waits;
-        let mut look = |screen: &Screen| waits.judge(screen);
-        self.screen.feed_update(bytes, Some(&mut look));
+        let flashes = &mut self.flashes;
+        self.screen.feed_update(bytes, Some(&mut |screen| flashes.take(screen)));
     }
 
     /// Takes a frame of what was fed, unless it is not complete.
@@ -340,6 +350,7 @@ impl Session {
         self.screen.advance_tick();
         self.framed_at = now;
         self.unframed = None;
+        self.flashes.go_on();
         for (id, found) in self.waits.take_matched() {
             if let Some(wait) = self.waits.remove(id) {
                 let finding = self.text_finding(&wait, found);
@@ -350,29 +361,6 @@ impl Session {
             self.waits.note_frame(now, &before, &frame);
             self.end_gone(now);
             self.end_first_changes(now);
-        }
-    }
-
-    /// Ends the waits for a text to be gone that is gone.
-    fn end_gone(&mut self, now: Time) {
-        for id in self.waits.ids() {
-            let Some(Wait { spec, .. }) = self.waits.get(id) else { continue };
-            if let Condition::Gone(pattern) = &spec.condition
-                && Matches::new(pattern, &self.shown_places()).first().is_none()
-            {
-                self.end(id, now, Outcome::Met);
-            }
-        }
-    }
-
-    /// Ends the waits that hold with the change itself, having asked for no quiet after it.
-    fn end_first_changes(&mut self, now: Time) {
-        for id in self.waits.due(now) {
-            let Some(wait) = self.waits.get(id) else { continue };
-            let is_change = matches!(wait.spec.condition, Condition::Change { .. });
-            if is_change && wait.holds_at().is_some_and(|time| time <= now) {
-                self.end(id, now, Outcome::Met);
-            }
         }
     }
 
@@ -405,98 +393,5 @@ impl Session {
             anchor.truncated |= anchor.line < off || !ring_reaches;
         }
         anchor
-    }
-
-    /// The rows that a person sees: in the middle of an update those of the last frame.
-    fn shown_places(&self) -> Vec<Place> {
-        if self.screen.is_synchronized() {
-            frame_places(self.frame())
-        } else {
-            screen_places(&self.screen)
-        }
-    }
-
-    /// The frames that came after the anchor's, oldest first.
-    fn frames_since(&self, anchor: &Anchor) -> impl Iterator<Item = &Arc<Frame>> {
-        let seq = anchor.frame.seq();
-        self.history.frames().filter(move |frame| frame.seq() > seq)
-    }
-
-    /// What a wait for text finds in what is kept since its anchor.
-    fn finding_at_once(&self, wait: &Wait, frames: &[Arc<Frame>]) -> Option<Finding> {
-        match &wait.spec.condition {
-            Condition::Text(pattern) => {
-                let anchor = &wait.anchor;
-                if wait.spec.since == Since::Screen {
-                    let places = self.shown_places();
-                    let found = Matches::new(pattern, &places).first()?;
-                    let fresh = found.tick > self.input.tick;
-                    return Some(Finding::Text { found: Some(found), fresh, visible: true });
-                }
-                let places = all_places(&self.screen, anchor.line);
-                if let Some(found) = Matches::new(pattern, &places).first_since(anchor.tick) {
-                    return Some(self.text_finding(wait, found));
-                }
-                let found = frames.iter().find_map(|frame| {
-                    Matches::new(pattern, &frame_places(frame)).first_since(anchor.tick)
-                })?;
-                Some(self.text_finding(wait, found))
-            }
-            Condition::Gone(pattern) => {
-                let found = Matches::new(pattern, &self.shown_places()).first();
-                found.is_none().then_some(Finding::Gone(None))
-            }
-            Condition::Change { .. } | Condition::Settled(_) | Condition::Exit => None,
-        }
-    }
-
-    /// Says of a match where it is now, if it is anywhere.
-    fn text_finding(&self, wait: &Wait, found: Match) -> Finding {
-        let Condition::Text(pattern) = &wait.spec.condition else { return Finding::Exit };
-        let places = self.shown_places();
-        let matches = Matches::new(pattern, &places);
-        let now = matches.first_since(wait.anchor.tick).filter(|now| now.text == found.text);
-        let visible = now.is_some();
-        let found = match now {
-            Some(now) => now,
-            None => Match { row: None, ..found },
-        };
-        Finding::Text { found: Some(found), fresh: true, visible }
-    }
-
-    fn end(&mut self, id: WaitId, now: Time, outcome: Outcome) {
-        let Some(wait) = self.waits.remove(id) else { return };
-        let finding = match &wait.spec.condition {
-            Condition::Text(pattern) => {
-                let found = Matches::new(pattern, &self.shown_places()).first();
-                let visible = found.is_some();
-                Finding::Text { found, fresh: false, visible }
-            }
-            Condition::Gone(pattern) => {
-                Finding::Gone(Matches::new(pattern, &self.shown_places()).first())
-            }
-            _ => wait.finding(now, outcome),
-        };
-        self.push_ended(id, &wait, now, outcome, finding);
-    }
-
-    fn push_ended(
-        &mut self,
-        id: WaitId,
-        wait: &Wait,
-        now: Time,
-        outcome: Outcome,
-        finding: Finding,
-    ) {
-        self.ended.push(WaitEnded {
-            id,
-            condition: wait.spec.condition.clone(),
-            outcome,
-            finding,
-            elapsed: elapsed(wait, now),
-            frame: Arc::clone(self.frame()),
-            exit: self.exit,
-            history_truncated: wait.anchor.truncated,
-        });
     }
 }
