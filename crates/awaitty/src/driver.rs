@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::backend::processes;
-use crate::backend::pty::{Pty, ReadEnd};
+use crate::backend::pty::{InputModes, Pty, ReadEnd};
 use crate::policy;
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
@@ -133,8 +133,10 @@ pub struct Driver {
     started: Instant,
     /// The terminal has hung up; only the exit is still to come.
     hung_up: bool,
-    /// The terminal echoed the last input, and a line editor may do so again.
-    expects_editor: bool,
+    /// The terminal as it was at the start, until the program prints something.
+    untouched: Option<InputModes>,
+    /// The terminal echoed the last input, and a line editor may do so again: how the terminal was then.
+    typed_ahead: Option<InputModes>,
     raw: VecDeque<u8>,
 }
 
@@ -142,6 +144,7 @@ impl Driver {
     /// Starts the task of a terminal.
     pub fn start(pty: Pty, cols: usize, rows: usize, scrollback: usize) -> Handle {
         let (jobs, received) = mpsc::channel(JOBS_MAX);
+        let untouched = Some(pty.untouched_modes());
         let driver = Driver {
             session: Session::new(Time::from_ms(0), cols, rows, scrollback),
             pid: pty.pid(),
@@ -152,7 +155,8 @@ impl Driver {
             linger_until: None,
             started: Instant::now(),
             hung_up: false,
-            expects_editor: false,
+            untouched,
+            typed_ahead: None,
             raw: VecDeque::new(),
         };
         tokio::spawn(driver.run(received));
@@ -190,16 +194,17 @@ impl Driver {
         if self.input.len() + bytes.len() > policy::INPUT_QUEUE_MAX {
             return Err(SendError::QueueFull(self.input.len()));
         }
+        let modes = pty.input_modes();
         let longest = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).map(<[u8]>::len).max();
         if let Some(longest) = longest.filter(|&longest| longest > policy::CANONICAL_LINE_MAX)
-            && pty.is_canonical()
+            && modes.is_canonical
         {
             return Err(SendError::LineTooLong(longest));
         }
-        let by = pty.echo_by();
         let now = self.now();
-        self.session.handle_input(now, text, by);
-        self.expects_editor = by == EchoBy::Terminal;
+        self.session.handle_input(now, text, modes.echo_by);
+        let is_ahead = modes.echo_by == EchoBy::Terminal;
+        self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));
         self.input.extend(bytes);
         self.write_some();
         Ok(bytes.len())
@@ -286,11 +291,12 @@ impl Driver {
     }
 
     fn take_output(&mut self, bytes: &[u8]) {
-        if self.expects_editor
-            && self.pty.as_ref().is_some_and(|pty| pty.echo_by() == EchoBy::Editor)
+        self.untouched = None;
+        if let (Some(then), Some(pty)) = (&self.typed_ahead, &self.pty)
+            && pty.input_modes().show_editor_since(then)
         {
             self.session.handle_line_editor();
-            self.expects_editor = false;
+            self.typed_ahead = None;
         }
         let surplus = (self.raw.len() + bytes.len()).saturating_sub(RAW_MAX);
         self.raw.drain(..surplus.min(self.raw.len()));

@@ -43,6 +43,25 @@ pub struct Pty {
     master: AsyncFd<OwnedFd>,
     pidfd: AsyncFd<OwnedFd>,
     pid: Pid,
+    untouched: InputModes,
+}
+
+/// What a terminal does with input before the program gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct InputModes {
+    /// Who would echo what is typed.
+    pub echo_by: EchoBy,
+    /// The program reads whole lines.
+    pub is_canonical: bool,
+    flags: rustix::termios::InputModes,
+}
+
+impl InputModes {
+    /// Tells whether a line editor has come since `then`: it reads keys now, or it has set the terminal up
+    /// to its liking, as fish does, and reads lines for a moment while it runs a command.
+    pub fn show_editor_since(&self, then: &InputModes) -> bool {
+        self.echo_by == EchoBy::Editor || self.flags != then.flags
+    }
 }
 
 /// What a read gave.
@@ -68,6 +87,7 @@ impl Pty {
         rustix::pty::unlockpt(&master)?;
         set_size(&master, start.cols, start.rows)?;
         let slave = open_peer(&master)?;
+        let untouched = input_modes(&master);
         let mut command = Command::new(&start.program);
         command
             .arg0(&start.arg0)
@@ -95,7 +115,7 @@ impl Pty {
                 AsyncFd::register_with_interest(pidfd, Interest::READABLE)?,
             )
         };
-        Ok(Pty { master, pidfd, pid })
+        Ok(Pty { master, pidfd, pid, untouched })
     }
 
     /// The program's number, which is that of its process group and session too.
@@ -160,23 +180,14 @@ impl Pty {
         set_size(self.master.get_ref(), cols, rows)
     }
 
-    /// Who would echo what is typed now.
-    pub fn echo_by(&self) -> EchoBy {
-        let Ok(termios) = rustix::termios::tcgetattr(self.master.get_ref()) else {
-            return EchoBy::Editor;
-        };
-        let has = |mode: LocalModes| termios.local_modes.contains(mode);
-        match (has(LocalModes::ECHO), has(LocalModes::ICANON)) {
-            (true, _) => EchoBy::Terminal,
-            (false, true) => EchoBy::Nobody,
-            (false, false) => EchoBy::Editor,
-        }
+    /// What the terminal does with input now.
+    pub fn input_modes(&self) -> InputModes {
+        input_modes(self.master.get_ref())
     }
 
-    /// Tells whether the program reads whole lines.
-    pub fn is_canonical(&self) -> bool {
-        let termios = rustix::termios::tcgetattr(self.master.get_ref());
-        termios.is_ok_and(|termios| termios.local_modes.contains(LocalModes::ICANON))
+    /// What it did with input before the program was started.
+    pub fn untouched_modes(&self) -> InputModes {
+        self.untouched
     }
 
     /// Tells whether the program has input that it did not read.
@@ -191,6 +202,21 @@ impl Pty {
 fn set_size(master: &OwnedFd, cols: u16, rows: u16) -> io::Result<()> {
     let size = Winsize { ws_col: cols, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
     Ok(rustix::termios::tcsetwinsize(master, size)?)
+}
+
+fn input_modes(master: &OwnedFd) -> InputModes {
+    let Ok(termios) = rustix::termios::tcgetattr(master) else {
+        let flags = rustix::termios::InputModes::empty();
+        return InputModes { echo_by: EchoBy::Editor, is_canonical: false, flags };
+    };
+    let has = |mode: LocalModes| termios.local_modes.contains(mode);
+    let is_canonical = has(LocalModes::ICANON);
+    let echo_by = match (has(LocalModes::ECHO), is_canonical) {
+        (true, _) => EchoBy::Terminal,
+        (false, true) => EchoBy::Nobody,
+        (false, false) => EchoBy::Editor,
+    };
+    InputModes { echo_by, is_canonical, flags: termios.input_modes }
 }
 
 /// Opens the program's end, without its becoming our controlling terminal.
