@@ -23,9 +23,6 @@ use crate::policy;
 /// cancelled at once.
 const JOBS_MAX: usize = 2_048;
 
-/// Bytes of output kept as they were printed, for `read_output` with `raw`.
-const RAW_MAX: usize = 256 * 1024;
-
 /// How long a match is held back while the program is still running and may be about to exit, so that
 /// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
 const LINGER: Duration = Duration::from_millis(10);
@@ -145,8 +142,10 @@ impl Driver {
     pub fn start(pty: Pty, cols: usize, rows: usize, scrollback: usize) -> Handle {
         let (jobs, received) = mpsc::channel(JOBS_MAX);
         let untouched = Some(pty.untouched_modes());
+        let mut session = Session::new(Time::from_ms(0), cols, rows, scrollback);
+        session.keep_frames(policy::limits().frames);
         let driver = Driver {
-            session: Session::new(Time::from_ms(0), cols, rows, scrollback),
+            session,
             pid: pty.pid(),
             pty: Some(pty),
             input: VecDeque::new(),
@@ -191,7 +190,7 @@ impl Driver {
         let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else {
             return Err(SendError::Exited);
         };
-        if self.input.len() + bytes.len() > policy::INPUT_QUEUE_MAX {
+        if self.input.len() + bytes.len() > policy::limits().input_queue {
             return Err(SendError::QueueFull(self.input.len()));
         }
         let modes = pty.input_modes();
@@ -298,7 +297,7 @@ impl Driver {
             self.session.handle_line_editor();
             self.typed_ahead = None;
         }
-        let surplus = (self.raw.len() + bytes.len()).saturating_sub(RAW_MAX);
+        let surplus = (self.raw.len() + bytes.len()).saturating_sub(policy::RAW_MAX);
         self.raw.drain(..surplus.min(self.raw.len()));
         self.raw.extend(bytes);
         let now = self.now();
@@ -320,7 +319,7 @@ impl Driver {
     fn take_replies(&mut self) {
         let replies = self.session.poll_replies();
         // A program that asks and never reads gets no more answers.
-        if self.input.len() + replies.len() <= policy::INPUT_QUEUE_MAX {
+        if self.input.len() + replies.len() <= policy::limits().input_queue {
             self.input.extend(replies);
         }
     }

@@ -69,7 +69,7 @@ impl From<SendError> for ToolError {
                 format!(
                     "{waiting} bytes wait for the program to read them, and {} are allowed with these: \
                      wait until it reads, or send less. Nothing was sent",
-                    policy::INPUT_QUEUE_MAX
+                    policy::limits().input_queue
                 ),
             ),
             SendError::LineTooLong(len) => ToolError::argument(format!(

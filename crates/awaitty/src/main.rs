@@ -22,6 +22,8 @@ enum Command {
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
         call_limit_ms: u64,
+        #[command(flatten)]
+        limits: policy::Limits,
     },
     /// Drive a shell and a full-screen program before your eyes.
     Demo,
@@ -52,7 +54,8 @@ async fn run(args: Args) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
     match args.command {
-        Command::Mcp { call_limit_ms } => {
+        Command::Mcp { call_limit_ms, limits } => {
+            policy::set_limits(limits).map_err(anyhow::Error::msg)?;
             mcp::serve_stdio(Duration::from_millis(call_limit_ms), ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,

@@ -93,7 +93,7 @@ impl ServerHandler for Server {
         let Ok(_slot) = self.calls.try_acquire() else {
             let full = format!(
                 "{} calls are running, which is the limit: read the answers first",
-                policy::CALLS_MAX
+                policy::limits().calls
             );
             return Ok(reply(Err(ToolError::new("limit_reached", full))).into());
         };
@@ -175,7 +175,7 @@ pub async fn serve_stdio(call_limit: Duration, ended: CancellationToken) -> anyh
     let (stdin, stdout) = rmcp::transport::stdio_pipes();
     let transport =
         AsyncRwTransport::new_server(EndReader { inner: stdin, ended: ended.clone() }, stdout);
-    let calls = Semaphore::new(policy::CALLS_MAX);
+    let calls = Semaphore::new(policy::limits().calls);
     let server = Server { sessions: Arc::clone(&sessions), call_limit, calls };
     let served = match server.serve_with_ct(transport, ended.clone()).await {
         Ok(running) => tokio::select! {

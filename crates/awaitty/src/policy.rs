@@ -1,6 +1,85 @@
 //! Every default and every limit, each with its reason. Nothing else in this crate decides a number.
 
+use std::sync::OnceLock;
 use std::time::Duration;
+
+use awaitty_core::{FRAMES_MAX, PATTERN_COMPILED_MAX, PATTERN_MAX};
+
+/// The limits that whoever starts a server may set. The constants say why they are what they are.
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Limits")]
+pub struct Limits {
+    /// Sessions at a time.
+    #[arg(long = "max-sessions", env = "AWAITTY_MAX_SESSIONS", value_name = "N", default_value_t = SESSIONS_MAX)]
+    pub sessions: usize,
+    /// Waits at a time on one session.
+    #[arg(long = "max-waits", env = "AWAITTY_MAX_WAITS", value_name = "N", default_value_t = WAITS_MAX)]
+    pub waits: usize,
+    /// Lines kept of each session, unless `spawn` says otherwise.
+    #[arg(long = "scrollback", env = "AWAITTY_SCROLLBACK", value_name = "LINES", default_value_t = SCROLLBACK)]
+    pub scrollback: usize,
+    /// Frames kept of each session.
+    #[arg(long = "max-frames", env = "AWAITTY_MAX_FRAMES", value_name = "N", default_value_t = FRAMES_MAX)]
+    pub frames: usize,
+    /// Bytes of input that may wait for a program to read them.
+    #[arg(long = "max-input", env = "AWAITTY_MAX_INPUT", value_name = "BYTES", default_value_t = INPUT_QUEUE_MAX)]
+    pub input_queue: usize,
+    /// Bytes of a pattern.
+    #[arg(long = "max-pattern", env = "AWAITTY_MAX_PATTERN", value_name = "BYTES", default_value_t = PATTERN_MAX)]
+    pub pattern: usize,
+    /// Bytes of a pattern once compiled.
+    #[arg(long = "max-compiled", env = "AWAITTY_MAX_COMPILED", value_name = "BYTES", default_value_t = PATTERN_COMPILED_MAX)]
+    pub pattern_compiled: usize,
+    /// Characters of one result.
+    #[arg(long = "max-chars", env = "AWAITTY_MAX_CHARS", value_name = "N", default_value_t = RESULT_CHARS)]
+    pub result_chars: usize,
+    /// Calls in flight at a time.
+    #[arg(long = "max-calls", env = "AWAITTY_MAX_CALLS", value_name = "N", default_value_t = CALLS_MAX)]
+    pub calls: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            sessions: SESSIONS_MAX,
+            waits: WAITS_MAX,
+            scrollback: SCROLLBACK,
+            frames: FRAMES_MAX,
+            input_queue: INPUT_QUEUE_MAX,
+            pattern: PATTERN_MAX,
+            pattern_compiled: PATTERN_COMPILED_MAX,
+            result_chars: RESULT_CHARS,
+            calls: CALLS_MAX,
+        }
+    }
+}
+
+static LIMITS: OnceLock<Limits> = OnceLock::new();
+
+/// The limits in force. They are the process's and not a server's: there is one of each.
+pub fn limits() -> &'static Limits {
+    LIMITS.get_or_init(Limits::default)
+}
+
+/// Sets the limits, before anything has asked for them.
+///
+/// # Errors
+/// If one of them makes no sense; it says which.
+pub fn set_limits(limits: Limits) -> Result<(), String> {
+    let Limits { frames, result_chars, scrollback, .. } = limits;
+    if frames == 0 {
+        return Err("--max-frames 0: there is always a frame, so give at least 1".to_owned());
+    }
+    if result_chars < RESULT_CHARS_MIN {
+        return Err(format!(
+            "--max-chars {result_chars}: give at least {RESULT_CHARS_MIN}, room for a note on what is missing"
+        ));
+    }
+    if scrollback > SCROLLBACK_MAX {
+        return Err(format!("--scrollback {scrollback}: give at most {SCROLLBACK_MAX}"));
+    }
+    LIMITS.set(limits).map_err(|_| "the limits are in use and cannot be changed".to_owned())
+}
 
 /// Terminals that a server holds: more than any agent keeps in its head, fewer than the kernel has.
 pub const SESSIONS_MAX: usize = 256;
@@ -82,3 +161,6 @@ pub const NAME_MAX: usize = 64;
 
 /// Reads in a row before anybody else is served, so that a flood does not starve the callers.
 pub const READS_IN_A_ROW: usize = 16;
+
+/// Bytes of output kept as they were printed, for `read_output` with `raw`.
+pub const RAW_MAX: usize = 256 * 1024;

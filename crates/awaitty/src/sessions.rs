@@ -115,7 +115,7 @@ impl Sessions {
     /// Starts a program in a new terminal.
     pub fn spawn(&self, spec: SpawnSpec) -> Result<Arc<Entry>, ToolError> {
         let mut entries = self.lock();
-        if entries.len() >= policy::SESSIONS_MAX {
+        if entries.len() >= policy::limits().sessions {
             return Err(ToolError::new(
                 "limit_reached",
                 format!(

@@ -5,8 +5,6 @@ use std::fmt::{Display, Write};
 
 use awaitty_core::{ChangeKind, Diff, Frame};
 
-use crate::policy;
-
 /// Shows what a reader could not see: bidi controls, zero-width characters and tags as `<U+XXXX>`. A
 /// joiner or a variation selector stays where it is part of an emoji.
 pub fn visible(text: &str) -> String {
@@ -90,11 +88,6 @@ pub fn diff_text(diff: &Diff) -> String {
         text.push_str("nothing changed\n");
     }
     text
-}
-
-/// The default bound of a result.
-pub fn bound(max_chars: Option<usize>) -> usize {
-    max_chars.unwrap_or(policy::RESULT_CHARS).max(policy::RESULT_CHARS_MIN)
 }
 
 #[cfg(test)]

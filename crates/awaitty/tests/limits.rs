@@ -132,6 +132,7 @@ async fn arguments_at_their_edges() {
         assert_eq!(code(spawn(bad.clone()).await), "bad_argument", "{bad}");
     }
     for (name, bad) in [
+        ("snapshot", json!({"session_id": "s1", "max_chars": 0})),
         ("read_output", json!({"limit": 0})),
         ("read_output", json!({"limit": policy::READ_LINES_MAX + 1})),
         ("close_session", json!({"session_id": "s1", "grace_ms": 60_001})),
@@ -144,5 +145,51 @@ async fn arguments_at_their_edges() {
         assert_eq!(code(call(&sessions, name, arguments).await), "bad_argument", "{name} {bad}");
     }
     assert_eq!(sessions.all().len(), 5, "what was refused has changed nothing");
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
+async fn lines_and_matches_up_to_their_limits() {
+    let sessions = Arc::new(Sessions::default());
+    let counter =
+        json!({"command": "sh", "args": ["-c", "seq 1000; echo UP; cat"], "wait": {"text": "UP"}});
+    call(&sessions, "spawn", counter).await.unwrap();
+    let lines = call(&sessions, "read_output", json!({"from_line": 1})).await.unwrap();
+    assert_eq!(lines["lines"].as_array().unwrap().len(), policy::READ_LINES);
+    assert_eq!(lines["next_line"], policy::READ_LINES + 1);
+    let all = json!({"from_line": 1, "limit": policy::READ_LINES_MAX});
+    let lines = call(&sessions, "read_output", all).await.unwrap();
+    assert_eq!(lines["lines"].as_array().unwrap().len(), 1001);
+    for (pattern, count, truncated) in [
+        // 100 to 199 and 1000 with a 1 in front, 10 to 19 and 1.
+        ("^1", 112, false),
+        ("^[12]..$", policy::SEARCH_MATCHES_MAX, false),
+        ("^([12]..|300)$", policy::SEARCH_MATCHES_MAX, true),
+    ] {
+        let asked = json!({"pattern": pattern, "context": 0});
+        let found = call(&sessions, "search_output", asked).await.unwrap();
+        assert_eq!(found["matches"].as_array().unwrap().len(), count, "{pattern}");
+        assert_eq!(found["truncated"] == json!(true), truncated, "{pattern}");
+    }
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
+async fn raw_output_up_to_its_limit() {
+    let sessions = Arc::new(Sessions::default());
+    let printer = |count: usize| {
+        let script = format!("head -c {count} /dev/zero | tr '\\0' x; printf UP; cat");
+        json!({"command": "sh", "args": ["-c", script], "wait": {"text": "UP"}})
+    };
+    // One more than is kept: the first byte is gone.
+    for (count, kept) in
+        [(policy::RAW_MAX - 3, policy::RAW_MAX - 1), (policy::RAW_MAX, policy::RAW_MAX)]
+    {
+        let spawned = call(&sessions, "spawn", printer(count)).await.unwrap();
+        let entry = sessions.find(spawned["session_id"].as_str()).unwrap();
+        let raw = entry.handle.call(|driver| driver.raw()).await.unwrap();
+        assert_eq!(raw.len(), kept);
+        assert!(raw.ends_with(b"xUP"));
+    }
     sessions.shut_down().await;
 }

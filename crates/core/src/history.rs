@@ -18,12 +18,13 @@ pub struct History {
     frames: VecDeque<Arc<Frame>>,
     /// The newest of the frames that were dropped.
     dropped: Option<Arc<Frame>>,
+    max: usize,
 }
 
 impl History {
     pub(crate) fn new(now: Time, screen: &Screen) -> History {
         let blank = Arc::new(Frame::new(Seq(0), now, screen));
-        History { frames: VecDeque::from([blank]), dropped: None }
+        History { frames: VecDeque::from([blank]), dropped: None, max: FRAMES_MAX }
     }
 
     /// Takes a frame of the screen. Its number grows only if something visible changed; else it
@@ -36,15 +37,21 @@ impl History {
         if changed {
             frame.seq = Seq(newest.seq().0 + 1);
             frame.time = now;
-            if self.frames.len() == FRAMES_MAX {
-                self.dropped = self.frames.pop_front();
-            }
         } else {
             self.frames.pop_back();
         }
         let frame = Arc::new(frame);
         self.frames.push_back(Arc::clone(&frame));
+        self.keep(self.max);
         (frame, changed)
+    }
+
+    /// Keeps at most so many frames, and one in any case.
+    pub(crate) fn keep(&mut self, max: usize) {
+        self.max = max.max(1);
+        while self.frames.len() > self.max {
+            self.dropped = self.frames.pop_front();
+        }
     }
 
     /// The newest frame.

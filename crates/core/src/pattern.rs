@@ -51,9 +51,22 @@ impl Pattern {
     /// # Errors
     /// If the pattern or a flag makes no sense, or is too large; the text says what to do.
     pub fn new(pattern: &str, flags: &str) -> Result<Pattern, PatternError> {
-        if pattern.len() > PATTERN_MAX {
+        Pattern::limited(pattern, flags, PATTERN_MAX, PATTERN_COMPILED_MAX)
+    }
+
+    /// As [`new`](Self::new), of at most `max` bytes, and `compiled_max` once compiled.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn limited(
+        pattern: &str,
+        flags: &str,
+        max: usize,
+        compiled_max: usize,
+    ) -> Result<Pattern, PatternError> {
+        if pattern.len() > max {
             return Err(PatternError::Pattern(format!(
-                "the pattern has {} bytes, and {PATTERN_MAX} are allowed: wait for a shorter part of it",
+                "the pattern has {} bytes, and {max} are allowed: wait for a shorter part of it",
                 pattern.len()
             )));
         }
@@ -79,9 +92,9 @@ impl Pattern {
             .dot_matches_new_line(has('s'))
             .ignore_whitespace(has('x'))
             .swap_greed(has('U'))
-            .size_limit(PATTERN_COMPILED_MAX)
+            .size_limit(compiled_max)
             .build()
-            .map_err(|error| PatternError::Pattern(explain_size(&error)))?;
+            .map_err(|error| PatternError::Pattern(explain_size(&error, compiled_max)))?;
         let source = format!("({flags}){pattern}");
         let (text, flags) = (pattern.to_owned(), flags.to_owned());
         Ok(Pattern { regex, text, flags, source, crosses_rows: crosses_rows(&hir) })
@@ -145,10 +158,10 @@ fn explain(pattern: &str, error: &regex_syntax::Error) -> String {
     format!("the pattern {shown:?} is wrong at byte {at}: {what}")
 }
 
-fn explain_size(error: &regex::Error) -> String {
+fn explain_size(error: &regex::Error, max: usize) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => format!(
-            "the pattern is too large once compiled ({PATTERN_COMPILED_MAX} bytes are allowed): \
+            "the pattern is too large once compiled ({max} bytes are allowed): \
              make its counted repetitions smaller"
         ),
         other => other.to_string(),

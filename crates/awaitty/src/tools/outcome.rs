@@ -98,7 +98,7 @@ pub(crate) fn changes(diff: &Diff) -> Vec<ChangeOutput> {
 /// Tells whether a diff is short enough to be a result.
 pub(crate) fn fits(diff: &Diff) -> bool {
     diff.changes.iter().map(|change| change.now.text().chars().count() + 4).sum::<usize>()
-        <= policy::RESULT_CHARS
+        <= policy::limits().result_chars
 }
 
 /// How a program ended.
@@ -297,13 +297,13 @@ pub(crate) async fn show_frame(
         if let Some(diff) = old.flatten().and_then(|old| Diff::new(&old, frame)).filter(fits) {
             output.scrolled = Some(diff.scrolled);
             output.changes = Some(changes(&diff));
-            return text::cut(text::diff_text(&diff), policy::RESULT_CHARS, HOW_TO_READ);
+            return text::cut(text::diff_text(&diff), policy::limits().result_chars, HOW_TO_READ);
         }
         output.history_truncated = Some(true);
     }
     output.screen_text =
-        Some(text::cut(text::visible(&frame.text()), policy::RESULT_CHARS, HOW_TO_READ));
-    text::cut(text::numbered(&text::frame_rows(frame)), policy::RESULT_CHARS, HOW_TO_READ)
+        Some(text::cut(text::visible(&frame.text()), policy::limits().result_chars, HOW_TO_READ));
+    text::cut(text::numbered(&text::frame_rows(frame)), policy::limits().result_chars, HOW_TO_READ)
 }
 
 /// The line above a screen.

@@ -100,8 +100,18 @@ pub(crate) fn within(name: &str, value: usize, from: usize, to: usize) -> Result
     Err(ToolError::argument(format!("{name}: {value} is not between {from} and {to}")))
 }
 
+/// The bound of a result. A small one still leaves room for the note that says what is missing.
+pub(crate) fn max_chars(given: Option<usize>) -> Result<usize, ToolError> {
+    match given {
+        Some(0) => Err(ToolError::argument("max_chars: 0 shows nothing: give at least 1")),
+        given => Ok(given.unwrap_or(policy::limits().result_chars).max(policy::RESULT_CHARS_MIN)),
+    }
+}
+
 pub(crate) fn pattern(pattern: &str, flags: Option<&str>) -> Result<Arc<Pattern>, ToolError> {
-    Ok(Arc::new(Pattern::new(pattern, flags.unwrap_or_default())?))
+    let limits = policy::limits();
+    let flags = flags.unwrap_or_default();
+    Ok(Arc::new(Pattern::limited(pattern, flags, limits.pattern, limits.pattern_compiled)?))
 }
 
 /// What to wait for after acting: exactly one of the conditions.

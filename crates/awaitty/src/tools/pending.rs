@@ -30,9 +30,12 @@ pub(crate) async fn pending(
     output.retry_tool = Some(tool);
     output.elapsed_ms = Some(limit.as_millis() as u64);
     output.screen_text =
-        Some(text::cut(text::visible(&frame.text()), policy::RESULT_CHARS, HOW_TO_READ));
-    let screen =
-        text::cut(text::numbered(&text::frame_rows(&frame)), policy::RESULT_CHARS, HOW_TO_READ);
+        Some(text::cut(text::visible(&frame.text()), policy::limits().result_chars, HOW_TO_READ));
+    let screen = text::cut(
+        text::numbered(&text::frame_rows(&frame)),
+        policy::limits().result_chars,
+        HOW_TO_READ,
+    );
     Ok((output, format!("{}\n{how}\n{screen}", header(entry, &frame, "pending"))))
 }
 

@@ -128,8 +128,8 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         }
     }
     let how = "read fewer lines at a time with limit and from_line";
-    let text = text::cut(text, policy::RESULT_CHARS, how);
-    output.raw = output.raw.map(|raw| text::cut(raw, policy::RESULT_CHARS, how));
+    let text = text::cut(text, policy::limits().result_chars, how);
+    output.raw = output.raw.map(|raw| text::cut(raw, policy::limits().result_chars, how));
     Ok((output, text))
 }
 
@@ -138,7 +138,7 @@ fn bound_lines(output: &mut Output) {
     let mut chars = 0;
     let fits = |line: &LineOutput| {
         chars += line.text.chars().count() + 1;
-        chars <= policy::RESULT_CHARS
+        chars <= policy::limits().result_chars
     };
     let count = output.lines.iter().map(fits).take_while(|&fits| fits).count();
     if let Some(line) = output.lines.get(count.max(1)) {

@@ -98,7 +98,9 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                 continue;
             }
             let chars: usize = output.matches.iter().map(MatchLine::chars).sum();
-            if output.matches.len() == policy::SEARCH_MATCHES_MAX || chars > policy::RESULT_CHARS {
+            if output.matches.len() == policy::SEARCH_MATCHES_MAX
+                || chars > policy::limits().result_chars
+            {
                 output.truncated = true;
                 break;
             }
@@ -123,5 +125,5 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     for found in &output.matches {
         shown += &format!("{}:{}\t{}\n", found.session_id, found.line, found.text);
     }
-    Ok((output, text::cut(shown, policy::RESULT_CHARS, "make the pattern stricter")))
+    Ok((output, text::cut(shown, policy::limits().result_chars, "make the pattern stricter")))
 }

@@ -229,7 +229,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         Some((spec, timeout)) => {
             let (tell, told) = tokio::sync::oneshot::channel();
             let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
-                if driver.session().waits_running() >= policy::WAITS_MAX {
+                if driver.session().waits_running() >= policy::limits().waits {
                     return Err(too_many_waits());
                 }
                 let sent = send(driver, &items)?;

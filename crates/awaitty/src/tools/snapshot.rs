@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{ChangeOutput, ExitOutput, changes, fits, header};
+use super::params::max_chars;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
@@ -173,7 +174,7 @@ fn make(
     let session = driver.session();
     let frame = Arc::clone(session.frame());
     let mut output = output(entry.id.clone(), driver, &frame);
-    let max = text::bound(params.max_chars);
+    let max = max_chars(params.max_chars)?;
     let head = header(entry, &frame, output.state);
     if let Some(since) = params.since {
         if since > frame.seq().0 {

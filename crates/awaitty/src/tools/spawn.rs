@@ -146,7 +146,7 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
         name: params.name,
         scrollback: within(
             "scrollback",
-            params.scrollback.unwrap_or(policy::SCROLLBACK),
+            params.scrollback.unwrap_or(policy::limits().scrollback),
             0,
             policy::SCROLLBACK_MAX,
         )?,

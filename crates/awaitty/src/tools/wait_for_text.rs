@@ -61,7 +61,7 @@ pub(super) async fn start(
 ) -> Answer<WaitOutput> {
     let (tell, told) = tokio::sync::oneshot::channel();
     let started = entry.handle.start_wait(move |driver| {
-        if driver.session().waits_running() >= policy::WAITS_MAX {
+        if driver.session().waits_running() >= policy::limits().waits {
             return Err(too_many_waits());
         }
         let _ = tell.send(Asked::new(&spec, timeout, driver.session().frame().seq()));
@@ -74,7 +74,7 @@ pub(super) async fn start(
 
 /// The answer to one wait more than there may be.
 pub(super) fn too_many_waits() -> ToolError {
-    let limit = policy::WAITS_MAX;
+    let limit = policy::limits().waits;
     ToolError::new(
         "limit_reached",
         format!("{limit} waits run on this session, which is the limit: cancel some"),

@@ -78,6 +78,11 @@ impl Session {
         }
     }
 
+    /// Keeps at most so many frames; [`FRAMES_MAX`](crate::FRAMES_MAX) unless this is called.
+    pub fn keep_frames(&mut self, max: usize) {
+        self.history.keep(max);
+    }
+
     /// The screen as it is, perhaps in the middle of an update.
     pub fn screen(&self) -> &Screen {
         &self.screen

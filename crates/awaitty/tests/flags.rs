@@ -1,0 +1,64 @@
+//! Limits that are set by flags and by the environment, at the edges that they then have.
+#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+
+mod common;
+
+use common::{Server, awaitty};
+use serde_json::{Value, json};
+
+/// Of two calls that do not end by themselves, whichever is taken up first, the other is refused.
+fn refuses_one_of_two(server: &mut Server, call: &Value) {
+    server.send("tools/call", call.clone());
+    server.send("tools/call", call.clone());
+    assert_eq!(server.next()["result"]["structuredContent"]["code"], "limit_reached");
+}
+
+#[test]
+fn limits_by_flag() {
+    let flags = ["mcp", "--max-sessions", "1", "--max-waits", "1", "--max-input", "100"];
+    let more = ["--max-pattern", "4", "--max-compiled", "2000", "--max-chars", "300"];
+    let mut server = Server::start(awaitty().args(flags).args(more));
+    let script = "stty raw -echo; seq 200; echo UP; exec sleep 1000";
+    let up = json!({"command": "sh", "args": ["-c", script], "wait": {"text": "UP"}});
+    let shown = server.call("spawn", up);
+    assert!(shown["screen_text"].as_str().unwrap().chars().count() <= 300, "{shown}");
+    assert_eq!(server.call("spawn", json!({"command": "cat"}))["code"], "limit_reached");
+    assert_eq!(
+        server.call("send_input", json!({"input": "x".repeat(101)}))["code"],
+        "limit_reached"
+    );
+    assert_eq!(server.call("send_input", json!({"input": "x".repeat(100)}))["sent_bytes"], 100);
+    let now = |pattern: &str| json!({"pattern": pattern, "timeout_ms": 0});
+    assert_eq!(server.call("wait_for_text", now("abcd"))["outcome"], "timeout");
+    assert_eq!(server.call("wait_for_text", now("abcde"))["code"], "bad_pattern");
+    assert_eq!(server.call("wait_for_text", now("\\w+"))["code"], "bad_pattern");
+    let long = json!({"name": "wait_for_text", "arguments": {"pattern": "abcd"}});
+    refuses_one_of_two(&mut server, &long);
+}
+
+#[test]
+fn limits_by_the_environment() {
+    let limits =
+        [("AWAITTY_MAX_FRAMES", "2"), ("AWAITTY_SCROLLBACK", "3"), ("AWAITTY_MAX_CALLS", "1")];
+    let mut server = Server::start(awaitty().arg("mcp").envs(limits));
+    let counter = json!({"command": "sh", "args": ["-c", "seq 10; echo UP; cat"], "rows": 4, "wait": {"text": "UP"}});
+    let seq = server.call("spawn", counter)["seq"].as_u64().unwrap();
+    assert_eq!(server.call("read_output", json!({}))["lines"].as_array().unwrap().len(), 6);
+    for word in ["a\n", "b\n"] {
+        let sent = json!({"input": word, "wait": {"change": 0}});
+        server.call("send_input", sent);
+    }
+    assert_eq!(server.call("snapshot", json!({"since": seq}))["history_truncated"], true);
+    refuses_one_of_two(&mut server, &json!({"name": "wait_for_exit", "arguments": {}}));
+}
+
+#[test]
+fn limits_that_make_no_sense_are_refused() {
+    for (flag, value) in
+        [("--max-frames", "0"), ("--max-chars", "199"), ("--scrollback", "1000001")]
+    {
+        let output = awaitty().args(["mcp", flag, value]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(&format!("{flag} {value}: ")), "{said}");
+    }
+}
