@@ -31,6 +31,7 @@
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
 
 mod annotate;
+mod channel;
 mod diff;
 mod flashes;
 mod frame;
@@ -48,6 +49,10 @@ mod style;
 mod wait;
 mod waits;
 
+pub use channel::{
+    CHANNEL_MESSAGE_MAX, CHANNEL_NAME_MAX, CHANNEL_SIGNALS_MAX, CHANNELS_MAX, ChannelError,
+    Channels, Signal, Signalled, check_channel_name,
+};
 pub use diff::{Change, ChangeKind, Diff};
 pub use frame::{Cursor, Frame, Selection};
 pub use history::{FRAMES_MAX, History};

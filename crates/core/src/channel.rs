@@ -1,0 +1,216 @@
+//! Named, counted signals: somebody signals, somebody waits.
+//!
+//! A channel is a counter with a memory of its newest signals, so nothing depends on who came first: a
+//! wait asks whether the counter is above a number, and a signal that came before it is not lost. Like a
+//! session this reads no clock and does no I/O; waits are kept by whoever asks, here is only the state.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+
+/// Characters of a channel's name.
+pub const CHANNEL_NAME_MAX: usize = 128;
+
+/// Bytes of a message.
+pub const CHANNEL_MESSAGE_MAX: usize = 4 * 1024;
+
+/// Channels that are remembered; the one that was signalled the longest ago is forgotten first.
+pub const CHANNELS_MAX: usize = 1_024;
+
+/// Signals of a channel whose status and message are remembered.
+pub const CHANNEL_SIGNALS_MAX: usize = 16;
+
+/// Why a name or a message was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChannelError {
+    /// The name; it is told.
+    Name(String),
+    /// The message, of so many bytes.
+    Message(usize),
+}
+
+impl fmt::Display for ChannelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChannelError::Name(name) => write!(
+                f,
+                "channel: {name:?} is not a name: use 1 to {CHANNEL_NAME_MAX} of A-Z a-z 0-9 . _ : -"
+            ),
+            ChannelError::Message(len) => write!(
+                f,
+                "message: it has {len} bytes, and {CHANNEL_MESSAGE_MAX} are allowed: write it to a file and send its path"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ChannelError {}
+
+/// One signal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Signal {
+    /// Its number; the first is 1.
+    pub number: u64,
+    /// What was said of the outcome, such as an exit status.
+    pub status: Option<i64>,
+    /// What else was said.
+    pub message: Option<String>,
+    /// The terminal it came from, if it came from one.
+    pub session: Option<String>,
+    /// The process that signalled.
+    pub pid: Option<u32>,
+}
+
+/// What a wait is told: the newest signal above its number, and those between that are remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signalled {
+    /// The newest.
+    pub newest: Signal,
+    /// All that are remembered, oldest first, the newest among them.
+    pub all: Vec<Signal>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Channel {
+    count: u64,
+    newest: VecDeque<Signal>,
+    /// The newest number that a wait was given.
+    given: u64,
+    /// Grows with each signal of any channel, to find the one that is the oldest.
+    used: u64,
+}
+
+/// The channels of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Channels {
+    channels: BTreeMap<String, Channel>,
+    used: u64,
+}
+
+/// Tells whether that may be the name of a channel.
+///
+/// # Errors
+/// If it may not.
+pub fn check_channel_name(name: &str) -> Result<(), ChannelError> {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
+    if (1..=CHANNEL_NAME_MAX).contains(&name.len()) && name.bytes().all(allowed) {
+        return Ok(());
+    }
+    Err(ChannelError::Name(name.chars().take(CHANNEL_NAME_MAX + 1).collect()))
+}
+
+impl Channels {
+    /// Signals; the signal's own number is not looked at. Returns how many there have been.
+    ///
+    /// # Errors
+    /// If the name or the message may not be; nothing has changed then.
+    pub fn signal(&mut self, name: &str, signal: Signal) -> Result<u64, ChannelError> {
+        check_channel_name(name)?;
+        if let Some(message) = signal.message.as_ref().filter(|m| m.len() > CHANNEL_MESSAGE_MAX) {
+            return Err(ChannelError::Message(message.len()));
+        }
+        self.used += 1;
+        let channel = self.channels.entry(name.to_owned()).or_default();
+        channel.used = self.used;
+        channel.count += 1;
+        if channel.newest.len() == CHANNEL_SIGNALS_MAX {
+            channel.newest.pop_front();
+        }
+        let count = channel.count;
+        channel.newest.push_back(Signal { number: count, ..signal });
+        if self.channels.len() > CHANNELS_MAX {
+            let oldest = self.channels.iter().min_by_key(|(_, channel)| channel.used);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                self.channels.remove(&oldest);
+            }
+        }
+        Ok(count)
+    }
+
+    /// The number above which a wait that names none asks: the newest that one was given.
+    pub fn given(&self, name: &str) -> u64 {
+        self.channels.get(name).map_or(0, |channel| channel.given)
+    }
+
+    /// How many signals there have been.
+    pub fn count(&self, name: &str) -> u64 {
+        self.channels.get(name).map_or(0, |channel| channel.count)
+    }
+
+    /// What there is above a number. It stays there: it answers every wait that asks for it.
+    pub fn above(&self, name: &str, since: u64) -> Option<Signalled> {
+        let channel = self.channels.get(name)?;
+        let all: Vec<_> =
+            channel.newest.iter().filter(|signal| signal.number > since).cloned().collect();
+        Some(Signalled { newest: all.last()?.clone(), all })
+    }
+
+    /// A wait was answered with that number; later ones ask for more unless they say otherwise.
+    pub fn give(&mut self, name: &str, number: u64) {
+        if let Some(channel) = self.channels.get_mut(name) {
+            channel.given = channel.given.max(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signal(status: i64) -> Signal {
+        Signal { status: Some(status), ..Signal::default() }
+    }
+
+    #[test]
+    fn a_signal_is_there_for_everybody_who_asks_for_it() {
+        let mut channels = Channels::default();
+        assert_eq!(channels.above("a", 0), None);
+        assert_eq!(channels.signal("a", signal(7)), Ok(1));
+        for _ in 0..2 {
+            let signalled = channels.above("a", channels.given("a")).expect("it came before");
+            assert_eq!((signalled.newest.number, signalled.newest.status), (1, Some(7)));
+        }
+        channels.give("a", 1);
+        assert_eq!(channels.above("a", channels.given("a")), None);
+        assert!(channels.above("a", 0).is_some());
+    }
+
+    #[test]
+    fn two_signals_before_one_wait_are_both_told() {
+        let mut channels = Channels::default();
+        assert_eq!(channels.signal("a", signal(1)), Ok(1));
+        assert_eq!(channels.signal("a", signal(2)), Ok(2));
+        let signalled = channels.above("a", 0).expect("there are two");
+        assert_eq!(signalled.newest.number, 2);
+        assert_eq!(signalled.all.iter().map(|s| s.status).collect::<Vec<_>>(), [Some(1), Some(2)]);
+    }
+
+    #[test]
+    fn names_and_messages_at_their_edges() {
+        let mut channels = Channels::default();
+        for good in ["a", "A.b_c:d-9", &"n".repeat(CHANNEL_NAME_MAX)] {
+            assert_eq!(channels.signal(good, Signal::default()), Ok(1), "{good}");
+        }
+        for bad in ["", "a b", "a/b", "ä", "a\n", &"n".repeat(CHANNEL_NAME_MAX + 1)] {
+            assert!(channels.signal(bad, Signal::default()).is_err(), "{bad}");
+        }
+        let message = |len| Signal { message: Some("m".repeat(len)), ..Signal::default() };
+        assert_eq!(channels.signal("m", message(CHANNEL_MESSAGE_MAX)), Ok(1));
+        assert!(channels.signal("m", message(CHANNEL_MESSAGE_MAX + 1)).is_err());
+        assert_eq!(channels.count("m"), 1);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut channels = Channels::default();
+        for number in 1..=CHANNEL_SIGNALS_MAX as u64 + 1 {
+            assert_eq!(channels.signal("a", signal(0)), Ok(number));
+        }
+        let all = channels.above("a", 0).expect("some are left").all;
+        assert_eq!((all.len(), all[0].number), (CHANNEL_SIGNALS_MAX, 2));
+        for i in 0..CHANNELS_MAX {
+            assert_eq!(channels.signal(&format!("c{i}"), signal(0)), Ok(1));
+        }
+        assert_eq!(channels.count("a"), 0, "the oldest is forgotten");
+        assert_eq!(channels.count("c0"), 1);
+    }
+}
