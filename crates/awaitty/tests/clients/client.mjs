@@ -1,0 +1,145 @@
+// Drives `awaitty mcp` with the official TypeScript SDK: node client.mjs SERVER
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+const LIMIT = 15_000; // for any one call: a server that does not answer is a failure, not a hang
+
+const server = process.argv[2];
+if (!server) {
+  console.error("usage: client.mjs SERVER");
+  process.exit(2);
+}
+const client = new Client({ name: "awaitty-clients", version: "0" });
+// The SDK warns, once a field, of schema formats that it does not know.
+const warnings = [];
+console.warn = (...words) => warnings.push(words.join(" "));
+
+async function raw(name, args = {}, options = {}) {
+  const result = await client.callTool({ name, arguments: args }, undefined, { timeout: LIMIT, ...options });
+  assert.equal(result.content[0]?.type, "text", `${name}: the first block is text`);
+  assert(!result.content.some((block) => block.type === "image"), `${name}: no block is an image`);
+  return result;
+}
+
+async function call(name, args, options) {
+  const result = await raw(name, args, options);
+  assert(!result.isError, `${name}: ${result.content[0].text}`);
+  return result.structuredContent;
+}
+
+async function inSession(body) {
+  const spawned = await call("spawn", {
+    command: "sh",
+    args: ["-c", "echo UP; cat"],
+    wait: { text: "UP" },
+  });
+  const { session_id } = spawned;
+  assert.equal(typeof session_id, "string", "spawn gives a session_id");
+  try {
+    assert.equal(spawned.found, true, "spawn waits for UP");
+    await body(session_id);
+  } finally {
+    await call("close_session", { session_id });
+  }
+}
+
+async function eventually(what, condition, limit = 2000) {
+  const end = performance.now() + limit;
+  while (!(await condition())) {
+    assert(performance.now() < end, `${what} within ${limit} ms`);
+    await sleep(10);
+  }
+}
+
+async function waits() {
+  const { sessions } = await call("list_sessions");
+  assert.equal(sessions.length, 1, "one session is listed");
+  return sessions[0].waits;
+}
+
+const checks = {
+  // First, because the SDK checks results against the output schemas only once it has listed them.
+  async list() {
+    const { tools } = await client.listTools();
+    assert(tools.length > 0, "there are tools");
+    for (const tool of tools) {
+      for (const field of ["description", "inputSchema", "outputSchema", "annotations"]) {
+        assert(tool[field], `${tool.name} has ${field}`);
+      }
+    }
+    const names = tools.map((tool) => tool.name);
+    assert.deepEqual(names, names.toSorted(), "names are sorted");
+  },
+
+  async call() {
+    await inSession(async (session_id) => {
+      const sent = await call("send_input", { session_id, input: "hello\n", wait: { text: "hello" } });
+      assert.equal(sent.found, true, "hello is found");
+    });
+    assert.deepEqual((await call("list_sessions")).sessions, [], "a closed session is gone");
+  },
+
+  async progress() {
+    await inSession(async (session_id) => {
+      const notes = [];
+      const waited = await call(
+        "wait_for_text",
+        { session_id, pattern: "NEVER", timeout_ms: 6000 },
+        { onprogress: (note) => notes.push(note.progress) },
+      );
+      assert.equal(waited.outcome, "timeout");
+      assert(notes.length > 0, "progress is reported");
+      assert(notes.every((note, i) => i === 0 || note > notes[i - 1]), `progress grows: ${notes}`);
+    });
+  },
+
+  async cancel() {
+    await inSession(async (session_id) => {
+      const abort = new AbortController();
+      const outcome = call(
+        "wait_for_text",
+        { session_id, pattern: "NEVER", timeout_ms: 60_000 },
+        { signal: abort.signal, timeout: 90_000 },
+      ).then(
+        (result) => ({ result }),
+        (error) => ({ error }),
+      );
+      await eventually("the wait is listed", async () => (await waits()) === 1);
+      abort.abort("changed my mind");
+      const { error, result } = await outcome;
+      assert(error, `a cancelled call rejects; came ${JSON.stringify(result)}`);
+      assert.match(String(error), /changed my mind/);
+      await eventually("the wait is gone", async () => (await waits()) === 0);
+      const sent = await call("send_input", { session_id, input: "still\n", wait: { text: "still" } });
+      assert.equal(sent.found, true, "other calls still work");
+    });
+  },
+
+  async errors() {
+    const code = async (args) => {
+      const result = await raw("wait_for_text", { pattern: "x", ...args });
+      assert.equal(result.isError, true, `${JSON.stringify(args)} is an error`);
+      return result.structuredContent.code;
+    };
+    assert.equal(await code({ session_id: "nope" }), "unknown_session");
+    await assert.rejects(raw("no_such_tool"), { code: -32602 });
+    await inSession(async (session_id) => {
+      assert.equal(await code({ session_id, timeout_ms: -1 }), "bad_argument");
+    });
+  },
+};
+
+await client.connect(new StdioClientTransport({ command: server, args: ["mcp"] }), { timeout: LIMIT });
+for (const [name, check] of Object.entries(checks)) {
+  try {
+    await check();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    console.log(`FAIL ${name}: ${String(error.message ?? error).replaceAll("\n", "\\n")}`);
+    process.exitCode = 1;
+  }
+}
+await client.close();
+if (warnings.length > 0) console.log(`note: the SDK warned ${warnings.length} times, first: ${warnings[0]}`);
