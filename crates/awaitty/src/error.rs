@@ -1,6 +1,6 @@
 //! A mistake of the caller: a stable code, what was wrong with the value, and what to do next.
 
-use awaitty_core::{KeyError, PatternError, WaitError};
+use awaitty_core::{ChannelError, KeyError, PatternError, WaitError};
 
 use crate::driver::SendError;
 use crate::policy;
@@ -42,6 +42,12 @@ impl From<PatternError> for ToolError {
             PatternError::Flags(_) => "bad_flags",
         };
         ToolError::new(code, error.to_string())
+    }
+}
+
+impl From<ChannelError> for ToolError {
+    fn from(error: ChannelError) -> ToolError {
+        ToolError::argument(error.to_string())
     }
 }
 

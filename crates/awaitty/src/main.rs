@@ -1,9 +1,12 @@
 //! The command line: what is asked for is found out here, and done elsewhere.
 
+use std::io::Write;
 use std::time::Duration;
 
-use awaitty::{backend::processes, mcp, policy};
-use clap::{Parser, Subcommand};
+use awaitty::client::Client;
+use awaitty::{backend::processes, cli, daemon, mcp, policy, proxy, tools};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -19,9 +22,24 @@ struct Args {
 enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
+        /// Use the daemon's sessions, which outlive this server, instead of own ones.
+        #[arg(long)]
+        daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
         call_limit_ms: u64,
+        #[command(flatten)]
+        limits: policy::Limits,
+    },
+    /// Hold sessions that outlive a call of the command line. Started by the first call that needs it.
+    Daemon {
+        #[command(subcommand)]
+        action: Option<DaemonAction>,
+        /// End after so many milliseconds without a client and without a running program.
+        #[arg(long, env = "AWAITTY_IDLE_MS", default_value_t = policy::DAEMON_IDLE.as_millis() as u64)]
+        idle_ms: u64,
+        #[arg(long, hide = true)]
+        background: bool,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -29,37 +47,105 @@ enum Command {
     Demo,
 }
 
-fn main() -> anyhow::Result<()> {
-    let args = Args::parse();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(run(args));
-    if let Err(error) = &result {
-        report(&error.to_string());
+#[derive(Clone, Copy, Debug, Subcommand)]
+enum DaemonAction {
+    /// End the daemon and its sessions.
+    Stop {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say whether there is one, and what it holds.
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+fn main() {
+    let matches = Args::command().subcommands(cli::commands()).get_matches();
+    let (name, of_tool) = matches.subcommand().expect("clap insists on one");
+    let tool = tools::all().into_iter().find(|tool| tool.name.replace('_', "-") == name);
+    let status = match tool {
+        Some(tool) => cli::run(&tool, of_tool).map_err(anyhow::Error::from),
+        None => Args::from_arg_matches(&matches).map_err(anyhow::Error::from).and_then(run),
+    };
+    if let Err(error) = &status {
+        awaitty::log(&format!("{error:#}"));
     }
     // Not a return: dropping the runtime would wait for a read of standard input that never ends.
-    std::process::exit(i32::from(result.is_err()));
+    std::process::exit(status.unwrap_or(cli::exit::ERROR));
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the one place where the command line says what went wrong"
-)]
-fn report(error: &str) {
-    eprintln!("awaitty: {error}");
+fn run(args: Args) -> anyhow::Result<i32> {
+    match args.command {
+        Command::Daemon { action: Some(DaemonAction::Stop { json }), .. } => stop(json)?,
+        Command::Daemon { action: Some(DaemonAction::Status { json }), .. } => status(json)?,
+        Command::Mcp { daemon: true, .. } => proxy::run()?,
+        command => {
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()?;
+            runtime.block_on(serve(command))?;
+        }
+    }
+    Ok(cli::exit::MET)
 }
 
-async fn run(args: Args) -> anyhow::Result<()> {
+async fn serve(command: Command) -> anyhow::Result<()> {
     processes::become_reaper();
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
-    match args.command {
-        Command::Mcp { call_limit_ms, limits } => {
+    match command {
+        Command::Mcp { call_limit_ms, limits, .. } => {
             policy::set_limits(limits).map_err(anyhow::Error::msg)?;
             mcp::serve_stdio(Duration::from_millis(call_limit_ms), ended).await
         }
+        Command::Daemon { idle_ms, background, limits, .. } => {
+            policy::set_limits(limits).map_err(anyhow::Error::msg)?;
+            daemon::run(background, Duration::from_millis(idle_ms), ended).await
+        }
         Command::Demo => awaitty::demo::run(ended).await,
     }
+}
+
+/// The daemon that runs, if one does.
+fn running_daemon() -> anyhow::Result<Option<Client>> {
+    Ok(Client::connect(&awaitty::socket::daemon_path()?).ok())
+}
+
+fn stop(as_json: bool) -> anyhow::Result<()> {
+    let client = running_daemon()?;
+    let was_running = client.is_some();
+    if let Some(client) = client {
+        rustix::process::kill_process(client.server_pid()?, rustix::process::Signal::TERM)?;
+        client.wait_until_gone();
+    }
+    let text = if was_running { "the daemon has ended" } else { "no daemon was running" };
+    say(as_json, &json!({"stopped": was_running}), text)
+}
+
+fn status(as_json: bool) -> anyhow::Result<()> {
+    let Some(mut client) = running_daemon()? else {
+        return say(as_json, &json!({"running": false}), "no daemon is running");
+    };
+    let (version, pid) = (client.version()?, client.server_pid()?.as_raw_nonzero());
+    let sessions = client.call("list_sessions", &json!({}), &mut |_| {})?.structured;
+    let count = sessions["sessions"].as_array().map_or(0, Vec::len);
+    let told = json!({"running": true, "pid": pid, "version": version, "sessions": count});
+    say(as_json, &told, &format!("pid {pid}, version {version}, {count} sessions"))
+}
+
+fn say(as_json: bool, json: &serde_json::Value, text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout();
+    if as_json {
+        writeln!(stdout, "{json}")?
+    } else {
+        writeln!(stdout, "{text}")?
+    }
+    Ok(())
 }
 
 /// Ends us politely on the usual signals, and reaps the children that nobody else does.

@@ -1,4 +1,4 @@
-//! MCP over stdio: translation only. What a tool does and takes is in `tools`; here it is listed, called
+//! MCP over stdio and sockets: translation only. What a tool does and takes is in `tools`; here it is listed, called
 //! and answered, with the traps of the protocol's crate taken care of.
 
 use std::panic::AssertUnwindSafe;
@@ -18,14 +18,15 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::processes;
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Sessions;
+use crate::socket::{self, Listener};
 use crate::tools::{self, Context, Reply, Tool};
 
 const INSTRUCTIONS: &str = "Drives terminal programs. spawn starts one; send_input types, and with `wait` \
@@ -35,13 +36,47 @@ sending: nothing is missed and nothing stale matches. Every result has a `seq` t
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::all);
 
-/// The server.
+/// What all clients of a server share.
 #[derive(Debug)]
-struct Server {
-    sessions: Arc<Sessions>,
+pub struct Host {
+    /// The terminals.
+    pub sessions: Arc<Sessions>,
+    /// Those who are connected by a socket.
+    pub guests: Guests,
     call_limit: Duration,
     calls: Semaphore,
 }
+
+/// How many are connected, and since when nobody is.
+#[derive(Debug)]
+pub struct Guests(watch::Sender<usize>);
+
+/// Somebody who is connected, until it is dropped.
+#[derive(Debug)]
+pub struct Guest<'g>(&'g Guests);
+
+impl Guests {
+    /// Somebody comes.
+    pub fn enter(&self) -> Guest<'_> {
+        self.0.send_modify(|count| *count += 1);
+        Guest(self)
+    }
+
+    /// How many there are, and a way to hear of a change.
+    pub fn watch(&self) -> watch::Receiver<usize> {
+        self.0.subscribe()
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// One client's way to the host.
+#[derive(Clone, Debug)]
+struct Server(Arc<Host>);
 
 fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
     let (mut answer, structured, text) = match result {
@@ -90,7 +125,8 @@ impl ServerHandler for Server {
         let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         };
-        let Ok(_slot) = self.calls.try_acquire() else {
+        let host = &*self.0;
+        let Ok(_slot) = host.calls.try_acquire() else {
             let full = format!(
                 "{} calls are running, which is the limit: read the answers first",
                 policy::limits().calls
@@ -99,8 +135,8 @@ impl ServerHandler for Server {
         };
         let token = context.meta.get_progress_token();
         let call = tool.call(Context {
-            sessions: Arc::clone(&self.sessions),
-            call_limit: token.is_none().then_some(self.call_limit),
+            sessions: Arc::clone(&host.sessions),
+            call_limit: token.is_none().then_some(host.call_limit),
             arguments: request.arguments.map_or(Value::Null, Value::Object),
         });
         // A tool that panics must not leave its caller without an answer.
@@ -166,28 +202,78 @@ impl<R: AsyncRead + Unpin> AsyncRead for EndReader<R> {
     }
 }
 
-/// Serves until the client goes away or `ended` is cancelled; ends all programs then.
+impl Host {
+    /// A host without terminals.
+    pub fn new(call_limit: Duration) -> Arc<Host> {
+        Arc::new(Host {
+            sessions: Arc::new(Sessions::default()),
+            guests: Guests(watch::Sender::new(0)),
+            call_limit,
+            calls: Semaphore::new(policy::limits().calls),
+        })
+    }
+
+    /// Serves one client until it goes away or `ended` is cancelled.
+    ///
+    /// # Errors
+    /// If the client does not speak the protocol.
+    pub async fn serve<R, W>(
+        self: &Arc<Self>,
+        reader: R,
+        writer: W,
+        ended: CancellationToken,
+    ) -> anyhow::Result<()>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let reader = EndReader { inner: reader, ended: ended.clone() };
+        let transport = AsyncRwTransport::new_server(reader, writer);
+        match Server(Arc::clone(self)).serve_with_ct(transport, ended.clone()).await {
+            Ok(running) => tokio::select! {
+                end = running.waiting() => end.map(drop).map_err(anyhow::Error::from),
+                () = ended.cancelled() => Ok(()),
+            },
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends all programs.
+    pub async fn shut_down(&self) {
+        self.sessions.shut_down().await;
+        processes::end_orphans().await;
+    }
+}
+
+/// Serves standard input and output until the client goes away or `ended` is cancelled; ends all programs
+/// then.
 ///
 /// # Errors
 /// If the client does not speak the protocol.
 pub async fn serve_stdio(call_limit: Duration, ended: CancellationToken) -> anyhow::Result<()> {
-    let sessions = Arc::new(Sessions::default());
-    let (stdin, stdout) = rmcp::transport::stdio_pipes();
-    let transport =
-        AsyncRwTransport::new_server(EndReader { inner: stdin, ended: ended.clone() }, stdout);
-    let calls = Semaphore::new(policy::limits().calls);
-    let server = Server { sessions: Arc::clone(&sessions), call_limit, calls };
-    let served = match server.serve_with_ct(transport, ended.clone()).await {
-        Ok(running) => tokio::select! {
-            end = running.waiting() => end.map(drop).map_err(anyhow::Error::from),
-            () = ended.cancelled() => Ok(()),
-        },
-        Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
-            Ok(())
+    let host = Host::new(call_limit);
+    let own = format!("mcp-{}.sock", rustix::process::getpid().as_raw_nonzero());
+    // Without a socket everything works but signals from inside the terminals.
+    let listening = match socket::runtime_dir().and_then(|dir| Listener::bind(dir.join(own))) {
+        Ok(listener) => {
+            host.sessions.set_socket(listener.path());
+            Some(tokio::spawn(listener.serve(Arc::clone(&host), ended.clone())))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            crate::log(&format!("no socket, so `awaitty signal` will not work: {error}"));
+            None
+        }
     };
-    sessions.shut_down().await;
-    processes::end_orphans().await;
+    let (stdin, stdout) = rmcp::transport::stdio_pipes();
+    let served = host.serve(stdin, stdout, ended.clone()).await;
+    ended.cancel();
+    host.shut_down().await;
+    if let Some(listening) = listening {
+        // It takes its file away.
+        let _ = listening.await;
+    }
     served
 }

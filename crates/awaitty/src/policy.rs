@@ -148,6 +148,10 @@ pub const DRAIN_MAX: Duration = Duration::from_millis(500);
 /// Calls that are in flight at a time: a client that never reads must not make us grow.
 pub const CALLS_MAX: usize = 4_096;
 
+/// How long the daemon stays without a client and without a running program. The screens of programs that
+/// have exited go with it, so it is long.
+pub const DAEMON_IDLE: Duration = Duration::from_secs(60 * 60);
+
 /// Lines that `read_output` gives, unless the call says otherwise, and at the most.
 pub const READ_LINES: usize = 500;
 /// See [`READ_LINES`].

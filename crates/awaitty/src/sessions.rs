@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
@@ -16,6 +16,11 @@ use crate::backend::pty::{Pty, Start};
 use crate::driver::{Driver, Handle};
 use crate::error::ToolError;
 use crate::policy;
+use crate::signals::Signals;
+use crate::socket::SOCKET_VARIABLE;
+
+/// Where programs are looked for if nothing is said.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What `spawn` is asked for, as it is meant.
 #[derive(Clone, Debug)]
@@ -73,11 +78,20 @@ pub struct Sessions {
     /// Those that are being ended and are not listed any more.
     closing: Mutex<Vec<Arc<Entry>>>,
     last_id: AtomicU64,
+    /// The channels, which all terminals and clients of a server share.
+    pub signals: Signals,
+    /// Where programs reach the server, once it listens.
+    socket: OnceLock<PathBuf>,
 }
 
 impl Sessions {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says where programs reach the server.
+    pub fn set_socket(&self, path: &Path) {
+        let _ = self.socket.set(path.to_owned());
     }
 
     /// All terminals, oldest first.
@@ -133,7 +147,7 @@ impl Sessions {
         }
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         let mark = format!("AWAITTY_SESSION={}-{id}", rustix::process::getpid().as_raw_nonzero());
-        let start = resolve(&spec, &mark)?;
+        let start = resolve(&spec, &mark, self.socket.get())?;
         let failed = |error: std::io::Error| {
             let name = &spec.argv[0];
             ToolError::new(
@@ -232,7 +246,7 @@ fn say(error: &std::io::Error) -> String {
 }
 
 /// Finds the program and puts its environment together.
-fn resolve(spec: &SpawnSpec, mark: &str) -> Result<Start, ToolError> {
+fn resolve(spec: &SpawnSpec, mark: &str, socket: Option<&PathBuf>) -> Result<Start, ToolError> {
     let failed = |message: String| Err(ToolError::new("spawn_failed", message));
     let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let cwd = spec.cwd.clone().unwrap_or_else(here);
@@ -242,14 +256,14 @@ fn resolve(spec: &SpawnSpec, mark: &str) -> Result<Start, ToolError> {
             cwd.display().to_string()
         ));
     }
-    let env = environment(spec, mark);
+    let env = environment(spec, mark, socket);
     let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
     let name = &spec.argv[0];
     let found = if name.contains('/') {
         let path = cwd.join(name);
         path.exists().then_some(path)
     } else {
-        let path = path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
         std::env::split_paths(&path)
             .map(|folder| cwd.join(folder).join(name))
             .find(|path| is_executable(path))
@@ -275,7 +289,11 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// The server's variables (unless they are to be cleared), what a terminal has to say, the caller's.
-fn environment(spec: &SpawnSpec, mark: &str) -> Vec<(OsString, OsString)> {
+fn environment(
+    spec: &SpawnSpec,
+    mark: &str,
+    socket: Option<&PathBuf>,
+) -> Vec<(OsString, OsString)> {
     let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
     if spec.clear_env {
         env.extend(std::env::vars_os().filter(|(name, _)| name == "PATH"));
@@ -313,5 +331,22 @@ fn environment(spec: &SpawnSpec, mark: &str) -> Vec<(OsString, OsString)> {
     if let Some((name, value)) = mark.split_once('=') {
         env.insert(name.into(), value.into());
     }
+    if let Some(socket) = socket {
+        env.insert(SOCKET_VARIABLE.into(), socket.into());
+        add_to_path(&mut env);
+    }
     env.into_iter().collect()
+}
+
+/// Puts the directory of this program at the end of PATH, so that `awaitty signal` is found there.
+fn add_to_path(env: &mut BTreeMap<OsString, OsString>) {
+    let program = std::env::current_exe().ok();
+    let Some(own) = program.as_deref().and_then(Path::parent) else { return };
+    let path = env.get(&OsString::from("PATH")).cloned().unwrap_or_else(|| DEFAULT_PATH.into());
+    let folders = std::env::split_paths(&path).chain([own.to_owned()]);
+    if !std::env::split_paths(&path).any(|folder| folder == own)
+        && let Ok(path) = std::env::join_paths(folders)
+    {
+        env.insert("PATH".into(), path);
+    }
 }

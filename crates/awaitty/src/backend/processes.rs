@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -130,6 +132,42 @@ pub async fn end_orphans() {
     }
 }
 
+/// Kills what a server left that was killed itself: the processes that carry its socket in their environment
+/// and are not ours. Returns how many there were.
+pub async fn end_strays(variable: &str, socket: &Path) -> usize {
+    let mark = [variable.as_bytes(), b"=", socket.as_os_str().as_bytes()].concat();
+    let mut ended = BTreeSet::new();
+    for _ in 0..KILL_ROUNDS {
+        let all = all();
+        // Whoever started us may sit in one of the terminals that are gone.
+        let mut ours = BTreeSet::new();
+        let mut pid = rustix::process::getpid().as_raw_nonzero().get();
+        while ours.insert(pid) {
+            pid = all.get(&pid).map_or(0, |process| process.parent);
+        }
+        let is_stray = |pid: &i32, process: &Process| {
+            !process.zombie && !ours.contains(pid) && carries(*pid, &mark)
+        };
+        let found: Vec<i32> =
+            all.iter().filter(|(pid, p)| is_stray(pid, p)).map(|(&pid, _)| pid).collect();
+        if found.is_empty() {
+            break;
+        }
+        for pid in found.iter().copied().filter_map(Pid::from_raw) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        ended.extend(found);
+        tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
+    }
+    ended.len()
+}
+
+/// Tells whether a process has that entry in its environment.
+fn carries(pid: i32, entry: &[u8]) -> bool {
+    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environ.split(|&byte| byte == 0).any(|found| found == entry)
+}
+
 /// How often the process table is looked at while something is being ended, at first and in the end.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// See [`LOOK_AGAIN`].
@@ -145,10 +183,7 @@ fn belonging(leader: Pid, mark: &str) -> BTreeSet<i32> {
     let lives = LEADERS.lock().unwrap_or_else(PoisonError::into_inner).contains(&leader);
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let all = all();
-    let is_marked = |pid: i32| {
-        let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environ.split(|&byte| byte == 0).any(|entry| entry == mark.as_bytes())
-    };
+    let is_marked = |pid: i32| carries(pid, mark.as_bytes());
     let belongs = |pid: i32, process: &Process| {
         lives && (pid == leader || process.session == leader)
             || (process.parent == own || process.session == leader) && is_marked(pid)

@@ -12,9 +12,10 @@ use crate::policy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// The first signal, by name or number. Default HUP.
+    #[schemars(with = "serde_json::Value")]
     signal: Option<SignalParam>,
     /// How long until KILL. Default 2000.
     grace_ms: Option<u64>,
@@ -23,11 +24,12 @@ struct Params {
     keep: bool,
     /// For tmux panes, which are not there yet; a program of ours is always ended.
     #[serde(default)]
+    #[schemars(skip)]
     #[expect(dead_code, reason = "a parameter of the contract whose backend is still to come")]
     kill: bool,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum SignalParam {
     Number(i32),

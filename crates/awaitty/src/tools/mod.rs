@@ -7,10 +7,13 @@ mod params;
 mod pending;
 mod read_output;
 mod resize_session;
+mod schema;
 mod search_output;
 mod send_input;
+mod signal_channel;
 mod snapshot;
 mod spawn;
+mod wait_for_channel;
 mod wait_for_exit;
 mod wait_for_screen_change;
 mod wait_for_text;
@@ -112,8 +115,8 @@ where
         read_only: matches!(kind, Kind::Reads),
         destructive: matches!(kind, Kind::Ends),
         idempotent: matches!(kind, Kind::Reads | Kind::Ends),
-        input: schema_for_input::<P>().expect("parameters are an object"),
-        output: schema_for_output::<O>(),
+        input: schema::input(&schema_for_input::<P>().expect("parameters are an object")),
+        output: schema::output(&schema_for_output::<O>()),
         run: Box::new(move |context| {
             let run = run.clone();
             Box::pin(async move {
@@ -141,8 +144,10 @@ pub fn all() -> Vec<Tool> {
         resize_session::tool(),
         search_output::tool(),
         send_input::tool(),
+        signal_channel::tool(),
         snapshot::tool(),
         spawn::tool(),
+        wait_for_channel::tool(),
         wait_for_exit::tool(),
         wait_for_screen_change::tool(),
         wait_for_text::tool(),

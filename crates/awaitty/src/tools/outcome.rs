@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::pending::{Asked, pending};
+use super::wait_for_channel::ChannelOutput;
 use super::{Answer, Context};
 use crate::driver::RunningWait;
 use crate::error::ToolError;
@@ -220,7 +221,9 @@ pub(crate) struct WaitOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     settled: Option<bool>,
     #[serde(flatten)]
-    exit: ExitOutput,
+    pub(crate) exit: ExitOutput,
+    #[serde(flatten)]
+    pub(super) channel: ChannelOutput,
     #[serde(skip_serializing_if = "Option::is_none")]
     closed: Option<bool>,
     /// It did not end: call again with `retry`.
@@ -340,6 +343,7 @@ pub(crate) fn summary(output: &WaitOutput) -> String {
     if let Some(found) = output.matched.as_ref().filter(|_| output.found == Some(true)) {
         let _ = write!(text, " match={:?} line={}", found.text, found.line);
     }
+    text += &output.channel.words();
     text += &output.exit.words();
     if let Some(rows) = output.changing_rows.as_ref().filter(|rows| !rows.is_empty()) {
         let rows: Vec<String> = rows.iter().map(|row| row.row.to_string()).collect();

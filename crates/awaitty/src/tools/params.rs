@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Pattern, Seq, Since, Spec};
+use awaitty_core::{Condition, Pattern, Seq, Since, Spec, check_channel_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::wait_for_channel::ChannelWait;
 use crate::error::ToolError;
 use crate::policy;
+use crate::signals::Signals;
 
 /// Reads a tool's parameters; what is wrong is said with the name of the parameter.
 pub(crate) fn parse<P: DeserializeOwned>(arguments: Value) -> Result<P, ToolError> {
@@ -44,12 +46,12 @@ fn whole_numbers(value: Value) -> Value {
 }
 
 /// The anchor: a wait looks only at what came after it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum SinceParam {
-    /// The moment the screen stopped being that frame: the `seq` of an earlier result.
+    /// The `seq` of an earlier result.
     Seq(u64),
-    /// "input": just before the last input; "now": this call; "screen": whatever is visible counts.
+    /// "input", "now" or "screen".
     Word(String),
 }
 
@@ -118,50 +120,64 @@ pub(crate) fn pattern(pattern: &str, flags: Option<&str>) -> Result<Arc<Pattern>
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitParam {
-    /// Until the screen has been unchanged for so many ms, whether or not it changed.
+    /// The screen was unchanged for so many ms.
     settled: Option<u64>,
-    /// Until this regex matches text drawn after the input.
+    /// This regex matches new text.
     text: Option<String>,
-    /// Flags of `text`.
+    /// Of `text`.
     flags: Option<String>,
-    /// Until the screen changed and then was unchanged for so many ms.
+    /// It changed, then was unchanged for so many ms.
     change: Option<u64>,
-    /// Until the program exits.
+    /// The program exited.
     exit: Option<bool>,
-    /// Not there yet.
+    /// That channel was signalled.
     channel: Option<String>,
-    /// Give up after so many ms.
+    /// Give up then. Default 10000.
     timeout_ms: Option<u64>,
 }
 
+/// What is waited for.
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    /// Something on the screen, or the exit.
+    Screen(Spec, Duration),
+    /// A signal.
+    Channel(ChannelWait),
+}
+
 impl WaitParam {
-    /// What it means, with its timeout.
-    pub(crate) fn spec(&self) -> Result<(Spec, Duration), ToolError> {
-        if self.channel.is_some() {
-            let message = "wait.channel: channels are not there yet: wait for text";
-            return Err(ToolError::new("unsupported", message));
-        }
+    /// What it means, looking at what comes after this call.
+    pub(crate) fn wanted(&self, signals: &Signals) -> Result<Wanted, ToolError> {
+        let is_long = self.exit.is_some() || self.channel.is_some();
+        let default = if is_long { policy::EXIT_TIMEOUT } else { policy::ACT_TIMEOUT };
+        let timeout = timeout(self.timeout_ms, default)?;
         let ms =
             |name: &str, ms: u64| duration(name, Some(ms), Duration::ZERO, policy::TIMEOUT_MAX);
-        let conditions: [Option<Result<Condition, ToolError>>; 4] = [
-            self.settled.map(|quiet| Ok(Condition::Settled(ms("wait.settled", quiet)?))),
+        let on_screen = |condition: Condition| {
+            Wanted::Screen(Spec { condition, since: Since::Input, deadline: None }, timeout)
+        };
+        let conditions: [Option<Result<Wanted, ToolError>>; 5] = [
+            self.settled.map(|quiet| Ok(on_screen(Condition::Settled(ms("wait.settled", quiet)?)))),
             self.text
                 .as_deref()
-                .map(|text| Ok(Condition::Text(pattern(text, self.flags.as_deref())?))),
+                .map(|text| Ok(on_screen(Condition::Text(pattern(text, self.flags.as_deref())?)))),
             self.change.map(|stable| {
                 let stable = ms("wait.change", stable)?;
-                Ok(Condition::Change { stable, styles: false, ignore: Vec::new() })
+                Ok(on_screen(Condition::Change { stable, styles: false, ignore: Vec::new() }))
             }),
-            self.exit.filter(|&exit| exit).map(|_| Ok(Condition::Exit)),
+            self.exit.filter(|&exit| exit).map(|_| Ok(on_screen(Condition::Exit))),
+            self.channel.as_deref().map(|name| {
+                check_channel_name(name)?;
+                let (name, since) = (name.to_owned(), signals.count(name));
+                Ok(Wanted::Channel(ChannelWait { name, since, timeout }))
+            }),
         ];
         let mut given = conditions.into_iter().flatten();
-        let (Some(condition), None) = (given.next(), given.next()) else {
+        let (Some(wanted), None) = (given.next(), given.next()) else {
             return Err(ToolError::argument(
-                "wait: give exactly one of settled, text, change or exit; for more, call a wait afterwards",
+                "wait: give exactly one of settled, text, change, exit or channel; for more, call wait_for_any",
             ));
         };
-        let default = if self.exit.is_some() { policy::EXIT_TIMEOUT } else { policy::ACT_TIMEOUT };
-        let timeout = timeout(self.timeout_ms, default)?;
-        Ok((Spec { condition: condition?, since: Since::Input, deadline: None }, timeout))
+        wanted
     }
 }

@@ -11,7 +11,7 @@ use crate::error::ToolError;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// 1 to 1000.
     cols: usize,

@@ -5,37 +5,39 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Show, WaitOutput, header, show_frame, wait};
-use super::params::WaitParam;
+use super::params::{WaitParam, Wanted};
 use super::pending::Asked;
+use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::too_many_waits;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
 use crate::policy;
+use crate::sessions::Entry;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// Text to type; `\n` is Enter.
     input: Option<String>,
-    /// Keys after `input`, in order: "enter", "ctrl+c", "shift+tab", "f5", any character, or
-    /// {"text": …}, {"paste": …}, {"mouse": …}.
+    /// After `input`, in order: "enter", "ctrl+c", "shift+tab", "f5", a character, {"text": …}, {"paste": …} or
+    /// {"mouse": {"row", "col", "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}}.
     #[serde(default)]
+    #[schemars(with = "Vec<serde_json::Value>")]
     keys: Vec<KeyParam>,
-    /// `input` goes as one bracketed paste where the program wants that.
+    /// `input` goes as one bracketed paste.
     #[serde(default)]
     paste: bool,
-    /// Wait for something before answering: {"settled": ms}, {"text": regex}, {"change": ms} or
-    /// {"exit": true}, with timeout_ms.
+    /// Answer when one of these holds.
     wait: Option<WaitParam>,
-    /// Show only what changed since before the input. Default true.
+    /// Show only what changed. Default true.
     diff: Option<bool>,
 }
 
 /// A key or something else to send.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum KeyParam {
     Name(String),
@@ -44,25 +46,25 @@ enum KeyParam {
     Mouse(MouseItem),
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TextParam {
     text: String,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PasteParam {
     paste: String,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MouseItem {
     mouse: MouseParam,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MouseParam {
     /// From 1.
@@ -207,18 +209,23 @@ fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let items = items(&params)?;
-    let asked = params.wait.as_ref().map(WaitParam::spec).transpose()?;
+    let signals = &context.sessions.signals;
+    let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.sessions.find(params.session_id.as_deref())?;
     let show = |sent: &Sent| {
         if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen }
     };
-    let (sent, wait, text) = match asked {
-        None => {
+    let (sent, wait, text) = match wanted {
+        None | Some(Wanted::Channel(_)) => {
             let sent = entry.handle.call(move |driver| {
                 let sent = send(driver, &items)?;
                 Ok::<_, ToolError>((sent, std::sync::Arc::clone(driver.session().frame())))
             });
             let (sent, frame) = sent.await.ok_or_else(ToolError::gone)??;
+            if let Some(Wanted::Channel(channel)) = wanted {
+                let waited = wait_and_show(&context, &entry, &channel, show(&sent)).await?;
+                return Ok(answer(&entry, &sent, waited));
+            }
             let mut output = WaitOutput::at(&frame);
             if let Show::Screen = show(&sent) {
                 show_frame(&entry, &frame, Show::Screen, &mut output).await;
@@ -226,7 +233,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             let text = header(&entry, &frame, &format!("sent {} bytes", sent.bytes));
             (sent, output, text)
         }
-        Some((spec, timeout)) => {
+        Some(Wanted::Screen(spec, timeout)) => {
             let (tell, told) = tokio::sync::oneshot::channel();
             let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
                 if driver.session().waits_running() >= policy::limits().waits {
@@ -243,5 +250,9 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             (sent, output, text)
         }
     };
-    Ok((Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, wait }, text))
+    Ok(answer(&entry, &sent, (wait, text)))
+}
+
+fn answer(entry: &Entry, sent: &Sent, (wait, text): (WaitOutput, String)) -> (Output, String) {
+    (Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, wait }, text)
 }

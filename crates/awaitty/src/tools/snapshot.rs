@@ -16,7 +16,7 @@ use crate::text;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// A seq: only the rows that changed since.
     since: Option<u64>,

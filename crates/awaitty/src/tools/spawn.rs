@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::outcome::{Show, WaitOutput, header};
-use super::params::{WaitParam, duration, within};
+use super::params::{WaitParam, Wanted, duration, within};
+use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::start;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
@@ -19,7 +20,7 @@ use crate::sessions::SpawnSpec;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The program; without `args` a command line, split by shell quoting with no shell in between.
+    /// The program; without `args` a command line, split as a shell does, with no shell in between.
     command: String,
     /// Its arguments.
     args: Option<Vec<String>>,
@@ -28,7 +29,7 @@ struct Params {
     /// Variables to add.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Do not pass on the server's own variables.
+    /// Start from no variables.
     #[serde(default)]
     clear_env: bool,
     /// Default 120.
@@ -37,18 +38,21 @@ struct Params {
     rows: Option<usize>,
     /// A name to use as session_id.
     name: Option<String>,
-    /// Lines kept that leave the screen. Default 10000.
+    /// Lines kept. Default 10000.
     scrollback: Option<usize>,
     /// End the program after that long.
     ttl_ms: Option<u64>,
     /// Only "pty" so far.
+    #[schemars(skip)]
     backend: Option<String>,
-    /// Not there yet: shells are started as they are.
+    /// Not there yet.
+    #[schemars(skip)]
     #[expect(dead_code, reason = "a parameter of the contract whose meaning is still to come")]
     shell_integration: Option<bool>,
     /// Not there yet.
+    #[schemars(skip)]
     record: Option<bool>,
-    /// Wait for something before answering.
+    /// Answer when one of these holds.
     wait: Option<WaitParam>,
 }
 
@@ -155,12 +159,18 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
 }
 
 async fn run(context: Context, mut params: Params) -> Answer<Output> {
-    let wait = params.wait.take().map(|wait| wait.spec()).transpose()?;
+    let signals = &context.sessions.signals;
+    let wait = params.wait.take().map(|wait| wait.wanted(signals)).transpose()?;
     let spec = spec(params)?;
     let (cols, rows) = (spec.cols, spec.rows);
     let entry = context.sessions.spawn(spec)?;
     let (wait, text) = match wait {
-        Some((spec, timeout)) => start(&context, &entry, spec, timeout, Show::Screen).await?,
+        Some(Wanted::Screen(spec, timeout)) => {
+            start(&context, &entry, spec, timeout, Show::Screen).await?
+        }
+        Some(Wanted::Channel(channel)) => {
+            wait_and_show(&context, &entry, &channel, Show::Screen).await?
+        }
         None => {
             let frame =
                 entry.handle.call(|driver| std::sync::Arc::clone(driver.session().frame())).await;

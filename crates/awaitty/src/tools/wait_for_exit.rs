@@ -19,7 +19,7 @@ const LINE_CHARS: usize = 200;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// Default 30000.
     timeout_ms: Option<u64>,

@@ -14,9 +14,10 @@ use crate::policy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// "input" (default), "now", "screen" or a seq.
+    #[schemars(with = "serde_json::Value")]
     since: Option<SinceParam>,
     /// For how long the text must be unchanged. Default 300; 0 ends with the first change.
     stable_ms: Option<u64>,

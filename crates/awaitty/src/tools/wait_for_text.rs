@@ -16,7 +16,7 @@ use crate::policy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The session's id or name; may be left out where there is one session.
+    /// Id or name; optional where there is one session.
     session_id: Option<String>,
     /// A regex (no look-around, no back-references). `^` and `$` match at the ends of rows.
     pattern: String,
@@ -24,6 +24,7 @@ struct Params {
     flags: Option<String>,
     /// "input" (default): text drawn since the last input; "now"; "screen": also what is there already;
     /// or a seq.
+    #[schemars(with = "serde_json::Value")]
     since: Option<SinceParam>,
     /// Default 10000. 0 checks once.
     timeout_ms: Option<u64>,

@@ -1,0 +1,336 @@
+//! The command line's face of the tools: a subcommand each, made from the same schema that an MCP client
+//! reads, so that there is one description of every parameter.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Map, Value, json};
+
+use crate::client::{Answered, Client};
+use crate::socket;
+use crate::tools::{self, Tool};
+
+/// How a call ended, for the shell.
+pub mod exit {
+    /// What was waited for holds, or the call was no wait.
+    pub const MET: i32 = 0;
+    /// Something was wrong with the call or the server.
+    pub const ERROR: i32 = 1;
+    /// The timeout came first.
+    pub const TIMEOUT: i32 = 3;
+    /// The program exited first, or its session was closed.
+    pub const EXITED: i32 = 4;
+}
+
+/// What of a tool is given by position, and the short name that it has besides its own.
+struct Face {
+    tool: &'static str,
+    short: Option<&'static str>,
+    positions: &'static [&'static str],
+}
+
+const FACES: [Face; 14] = [
+    face("close_session", Some("close"), &["session_id"]),
+    face("list_sessions", Some("ls"), &[]),
+    face("read_output", Some("read"), &["session_id"]),
+    face("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
+    face("search_output", Some("search"), &["pattern"]),
+    face("send_input", Some("send"), &["session_id", "input"]),
+    face("signal_channel", Some("signal"), &["channel"]),
+    face("snapshot", None, &["session_id"]),
+    face("spawn", None, &["command"]),
+    face("wait_for_any", None, &["waits"]),
+    face("wait_for_channel", None, &["channel"]),
+    face("wait_for_exit", None, &["session_id"]),
+    face("wait_for_screen_change", None, &["session_id"]),
+    face("wait_for_text", None, &["session_id", "pattern"]),
+];
+
+const fn face(
+    tool: &'static str,
+    short: Option<&'static str>,
+    positions: &'static [&'static str],
+) -> Face {
+    Face { tool, short, positions }
+}
+
+fn face_of(tool: &Tool) -> &'static Face {
+    const PLAIN: Face = face("", None, &[]);
+    FACES.iter().find(|face| face.tool == tool.name).unwrap_or(&PLAIN)
+}
+
+/// The subcommands of the tools.
+pub fn commands() -> Vec<Command> {
+    tools::all().iter().map(command).collect()
+}
+
+fn kebab(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+fn command(tool: &Tool) -> Command {
+    let face = face_of(tool);
+    let json = Arg::new("--json").long("json").action(ArgAction::SetTrue);
+    let mut command = Command::new(kebab(tool.name))
+        .about(tool.description)
+        .arg(json.help("Print the structured result as JSON"))
+        .visible_aliases(face.short);
+    for name in face.positions {
+        let Some(field) = properties(&tool.input).get(*name) else { continue };
+        command = command.arg(positional(tool, name, field));
+    }
+    for (name, field) in properties(&tool.input) {
+        if face.positions.contains(&name.as_str()) || is_args(tool, name) {
+            continue;
+        }
+        match field["properties"].as_object() {
+            Some(inner) => {
+                for (part, field) in inner {
+                    command = command.arg(flag(&format!("{name}.{part}"), field));
+                }
+            }
+            None => command = command.arg(flag(name, field)),
+        }
+    }
+    command
+}
+
+/// The rest of a command line goes to `command` and `args` together.
+fn is_args(tool: &Tool, name: &str) -> bool {
+    tool.name == "spawn" && name == "args"
+}
+
+fn properties(schema: &Map<String, Value>) -> &Map<String, Value> {
+    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    schema.get("properties").and_then(Value::as_object).unwrap_or(&NONE)
+}
+
+fn help(field: &Value) -> String {
+    let text = field["description"].as_str().unwrap_or_default().replace('\n', " ");
+    text.strip_suffix('.').filter(|text| !text.contains(". ")).map_or(text.clone(), str::to_owned)
+}
+
+fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
+    let arg = Arg::new(name.to_owned()).help(help(field)).value_name(name.to_uppercase());
+    let required = tool.input.get("required").and_then(Value::as_array);
+    let required = required.is_some_and(|all| all.iter().any(|one| one == name));
+    if tool.name == "spawn" {
+        return arg
+            .required(true)
+            .num_args(1..)
+            .last(true)
+            .value_name("COMMAND")
+            .help("The program and its arguments, after --");
+    }
+    let arg = match field["type"].as_str() {
+        Some("array") => arg.num_args(1..),
+        // A pattern behind an optional session: with one argument it is the pattern.
+        _ => arg.allow_hyphen_values(name == "input" || name == "pattern"),
+    };
+    let follows_optional = tool.name == "wait_for_text" && name == "pattern";
+    arg.required(required && !follows_optional)
+}
+
+fn flag(path: &str, field: &Value) -> Arg {
+    let long = kebab(&path.replace('.', "-"));
+    let arg = Arg::new(path.to_owned()).long(long).help(help(field));
+    let value = path.rsplit('.').next().unwrap_or(path).to_uppercase();
+    match field["type"].as_str() {
+        Some("boolean") => arg
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_parser(["true", "false"])
+            .hide_possible_values(true)
+            .value_name("true|false"),
+        Some("integer") => {
+            arg.value_parser(clap::value_parser!(i64)).allow_negative_numbers(true).value_name("N")
+        }
+        Some("array") => arg.action(ArgAction::Append).num_args(1..).value_name(value),
+        Some("object") => arg.action(ArgAction::Append).value_name("NAME=VALUE"),
+        _ => arg.allow_hyphen_values(true).value_name(value),
+    }
+}
+
+/// The arguments of a tool's call.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, String> {
+    let mut arguments = Map::new();
+    for (name, field) in properties(&tool.input) {
+        let given = match field["properties"].as_object() {
+            Some(inner) => {
+                let part = |(part, field): (&String, &Value)| {
+                    let value = given(matches, &format!("{name}.{part}"), field)?;
+                    Ok(value.map(|value| (part.clone(), value)))
+                };
+                let parts: Result<Vec<_>, String> = inner.iter().map(part).collect();
+                let parts: Map<String, Value> = parts?.into_iter().flatten().collect();
+                (!parts.is_empty()).then_some(Value::Object(parts))
+            }
+            None if is_args(tool, name) => None,
+            None => given(matches, name, field)?,
+        };
+        if let Some(value) = given {
+            arguments.insert(name.clone(), value);
+        }
+    }
+    if tool.name == "spawn" {
+        spawn_here(&mut arguments, matches);
+    }
+    if tool.name == "wait_for_text" && !arguments.contains_key("pattern") {
+        let Some(pattern) = arguments.remove("session_id") else {
+            return Err("give a pattern: awaitty wait-for-text [SESSION] PATTERN".to_owned());
+        };
+        arguments.insert("pattern".to_owned(), pattern);
+    }
+    Ok(Value::Object(arguments))
+}
+
+/// What was given for a parameter, as the value that its schema asks for.
+fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>, String> {
+    let Ok(all) = matches.try_get_raw(id) else { return Ok(None) };
+    let Some(all) = all else { return Ok(None) };
+    let all: Vec<String> = all.map(|value| value.to_string_lossy().into_owned()).collect();
+    let first = all.first().cloned().unwrap_or_default();
+    Ok(Some(match field["type"].as_str() {
+        Some("boolean") => json!(first == "true"),
+        Some("integer") => json!(first.parse::<i64>().map_err(|error| error.to_string())?),
+        Some("string") => json!(first),
+        Some("array") => all.iter().map(|value| loose(value)).collect(),
+        Some("object") => {
+            let pair = |value: &String| match value.split_once('=') {
+                Some((name, value)) => Ok((name.to_owned(), json!(value))),
+                None => Err(format!("--{}: {value:?} is not NAME=VALUE", kebab(id))),
+            };
+            Value::Object(all.iter().map(pair).collect::<Result<_, _>>()?)
+        }
+        _ => first.parse::<i64>().map_or_else(|_| loose(&first), |number| json!(number)),
+    }))
+}
+
+/// A text, or what it says if it is an object in JSON.
+fn loose(value: &str) -> Value {
+    let object = value.starts_with('{').then(|| serde_json::from_str(value).ok()).flatten();
+    object.unwrap_or_else(|| json!(value))
+}
+
+/// A program is started where its caller is, and with the caller's variables, not the daemon's.
+fn spawn_here(arguments: &mut Map<String, Value>, matches: &ArgMatches) {
+    let mut words = matches.get_raw("command").into_iter().flatten();
+    let mut word = || words.next().map(|word| word.to_string_lossy().into_owned());
+    arguments.insert("command".to_owned(), json!(word()));
+    let args: Vec<String> = std::iter::from_fn(word).collect();
+    arguments.insert("args".to_owned(), json!(args));
+    if !arguments.contains_key("cwd")
+        && let Ok(here) = std::env::current_dir()
+    {
+        arguments.insert("cwd".to_owned(), json!(here));
+    }
+    if arguments.get("clear_env") != Some(&json!(true)) {
+        let text = |text: OsString| text.into_string().ok();
+        let own = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+        let mut env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
+        if let Some(Value::Object(given)) = arguments.remove("env") {
+            env.extend(given);
+        }
+        arguments.insert("env".to_owned(), Value::Object(env));
+        arguments.insert("clear_env".to_owned(), json!(true));
+    }
+}
+
+/// Calls a tool as the command line asks for it, prints the answer and gives the exit status.
+///
+/// # Errors
+/// If the daemon cannot be reached.
+pub fn run(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
+    let as_json = matches.get_flag("--json");
+    let mut arguments = match arguments(tool, matches) {
+        Ok(arguments) => arguments,
+        Err(wrong) => return Err(io::Error::other(wrong)),
+    };
+    let mut client = if tool.name == "signal_channel" {
+        arguments["pid"] = json!(std::os::unix::process::parent_id());
+        if let Ok(session) = std::env::var("AWAITTY_SESSION") {
+            arguments["session"] = json!(session);
+        }
+        signal_client()?
+    } else {
+        let mut client = Client::daemon(&mut |note| crate::log(note))?;
+        client.check_version()?;
+        client
+    };
+    let mut waiting = Waiting::default();
+    let answered = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
+    waiting.clear();
+    print(&answered, as_json)?;
+    Ok(status(&answered))
+}
+
+/// The server of the terminal that we are in; outside of any, the daemon.
+fn signal_client() -> io::Result<Client> {
+    let Some(path) = std::env::var_os(socket::SOCKET_VARIABLE) else {
+        return Client::daemon(&mut |note| crate::log(note));
+    };
+    Client::connect(Path::new(&path)).map_err(|error| {
+        let path = path.to_string_lossy();
+        io::Error::other(format!("the server of this terminal does not answer at {path}: {error}"))
+    })
+}
+
+/// What is waited for, on standard error while it lasts, for a person.
+#[derive(Debug, Default)]
+struct Waiting {
+    shown: bool,
+}
+
+impl Waiting {
+    fn show(&mut self, what: &str) {
+        let mut stderr = io::stderr();
+        if stderr.is_terminal() {
+            self.shown = true;
+            let _ = write!(stderr, "\r\x1b[K\x1b[2m{what}\x1b[m");
+            let _ = stderr.flush();
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// Prints an answer: JSON for programs, the text for people, mistakes on standard error.
+fn print(answered: &Answered, as_json: bool) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    let result = match (as_json, answered.is_error) {
+        (true, _) => writeln!(stdout, "{}", answered.structured),
+        (false, true) => return writeln!(io::stderr(), "awaitty: {}", answered.text.trim_end()),
+        (false, false) => {
+            let (header, rest) = answered.text.split_once('\n').unwrap_or((&answered.text, ""));
+            if stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+                writeln!(stdout, "\x1b[1;36m{header}\x1b[m\n{}", rest.trim_end())
+            } else {
+                writeln!(stdout, "{}", answered.text.trim_end())
+            }
+        }
+    };
+    // Whoever reads may have had enough.
+    result.or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn status(answered: &Answered) -> i32 {
+    match answered.structured["outcome"].as_str() {
+        _ if answered.is_error => exit::ERROR,
+        Some("timeout" | "pending") => exit::TIMEOUT,
+        Some("exited" | "closed") => exit::EXITED,
+        _ => exit::MET,
+    }
+}

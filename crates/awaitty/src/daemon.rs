@@ -1,0 +1,92 @@
+//! The daemon: a server that belongs to no client, so that sessions outlive a call of the command line.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use rustix::fs::FlockOperation;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::processes;
+use crate::mcp::Host;
+use crate::socket::{self, Listener};
+use crate::{driver, policy};
+
+/// Runs the daemon until it is told to end, or was idle for `idle`. In the background it belongs to no
+/// terminal, and says on standard output when it listens.
+///
+/// # Errors
+/// If there is one already, or its socket cannot be made.
+pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> anyhow::Result<()> {
+    if background {
+        // It fails only for one that is the leader of its group already, which then has no need of it.
+        let _ = rustix::process::setsid();
+    }
+    let path = socket::daemon_path()?;
+    let lock = File::create(path.with_file_name("daemon.lock"))?;
+    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
+        .context("a daemon is running already: `awaitty daemon status` shows it")?;
+    let died = path.exists();
+    let listener = Listener::bind(path)?;
+    let strays = if died {
+        processes::end_strays(socket::SOCKET_VARIABLE, listener.path()).await
+    } else {
+        0
+    };
+    let host = Host::new(policy::CALL_LIMIT);
+    host.sessions.set_socket(listener.path());
+    let listening = tokio::spawn(listener.serve(Arc::clone(&host), ended.clone()));
+    if background {
+        let mut stdout = std::io::stdout();
+        if died {
+            let _ = writeln!(
+                stdout,
+                "ready, the daemon before had died without a word, and its sessions with it; \
+                 {strays} processes of them were left and have been ended"
+            );
+        } else {
+            let _ = writeln!(stdout, "ready");
+        }
+        // Whoever started us reads to the end.
+        let null = File::options().write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdout(&null)?;
+    }
+    tokio::select! {
+        () = ended.cancelled() => {}
+        () = idle_for(&host, idle) => ended.cancel(),
+    }
+    let _ = listening.await;
+    host.shut_down().await;
+    drop(lock);
+    Ok(())
+}
+
+/// Ends when nobody was connected and no program ran for that long.
+async fn idle_for(host: &Host, idle: Duration) {
+    let mut guests = host.guests.watch();
+    loop {
+        if guests.wait_for(|&count| count == 0).await.is_err() {
+            return;
+        }
+        let deadline = Instant::now() + idle;
+        tokio::select! {
+            _ = guests.wait_for(|&count| count > 0) => continue,
+            () = tokio::time::sleep_until(deadline) => {}
+        }
+        if !runs_anything(host).await {
+            return;
+        }
+    }
+}
+
+async fn runs_anything(host: &Host) -> bool {
+    for entry in host.sessions.all() {
+        if entry.handle.call(driver::exit_of).await.flatten().is_none() {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,120 @@
+//! The Unix sockets by which programs and people reach a server: where they are, and who may use them.
+
+use std::fs::{DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::mcp::Host;
+
+/// The variable that tells a program in a terminal of ours where its server is.
+pub const SOCKET_VARIABLE: &str = "AWAITTY_SOCKET";
+
+/// How long nobody is let in when there is no descriptor left for the next one.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The directory of our sockets, which only we can look into; it is made if it is not there.
+///
+/// # Errors
+/// If it cannot be made, or belongs to somebody else.
+pub fn runtime_dir() -> io::Result<PathBuf> {
+    let uid = rustix::process::geteuid().as_raw();
+    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_dir()) {
+        Some(dir) => PathBuf::from(dir).join("awaitty"),
+        None => std::env::temp_dir().join(format!("awaitty-{uid}")),
+    };
+    match DirBuilder::new().mode(0o700).create(&path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
+        }
+        _ => {}
+    }
+    let found = path.symlink_metadata()?;
+    if !found.is_dir() || found.uid() != uid || found.mode() & 0o077 != 0 {
+        return Err(io::Error::other(format!(
+            "{} is not a directory that only you can use: remove it, or set XDG_RUNTIME_DIR to one that is",
+            path.display()
+        )));
+    }
+    Ok(path)
+}
+
+/// Where the daemon listens.
+///
+/// # Errors
+/// As [`runtime_dir`].
+pub fn daemon_path() -> io::Result<PathBuf> {
+    Ok(runtime_dir()?.join("daemon.sock"))
+}
+
+/// A socket that is listened on; its file goes with it.
+#[derive(Debug)]
+pub struct Listener {
+    inner: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+impl Listener {
+    /// Listens at a path at which nobody answers.
+    ///
+    /// # Errors
+    /// If somebody does, or the file cannot be made.
+    pub fn bind(path: PathBuf) -> io::Result<Listener> {
+        if path.exists() {
+            if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+                let taken = format!("{}: another server answers there", path.display());
+                return Err(io::Error::new(io::ErrorKind::AddrInUse, taken));
+            }
+            std::fs::remove_file(&path)?;
+        }
+        let inner = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        Ok(Listener { inner, path })
+    }
+
+    /// Where it listens.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Serves whoever comes, until `ended`.
+    pub async fn serve(self, host: Arc<Host>, ended: CancellationToken) {
+        loop {
+            let accepted = tokio::select! {
+                () = ended.cancelled() => return,
+                accepted = self.inner.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) if is_ours(&stream) => {
+                    let (host, ended) = (Arc::clone(&host), ended.child_token());
+                    tokio::spawn(async move {
+                        let _guest = host.guests.enter();
+                        let (reader, writer) = stream.into_split();
+                        // A client that does not speak the protocol is its own fault.
+                        let _ = host.serve(reader, writer, ended).await;
+                    });
+                }
+                Ok(_) => {}
+                // No descriptor is left: it would fail again at once.
+                Err(_) => tokio::time::sleep_until(Instant::now() + ACCEPT_PAUSE).await,
+            }
+        }
+    }
+}
+
+/// Only our own user is let in, whatever the file's mode says.
+fn is_ours(stream: &UnixStream) -> bool {
+    stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
+}

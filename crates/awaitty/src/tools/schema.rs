@@ -1,0 +1,96 @@
+//! Schemas as a model should read them: every byte of the tool list is paid for in each conversation.
+//!
+//! What is generated from the types says more than is needed: the format of integers, that what may be
+//! left out may be null, a definition apart for each type. The result of a tool explains itself, so of
+//! an output only the names and kinds of its fields are left.
+
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use serde_json::{Map, Value, json};
+
+/// The fields that are told of an output besides those that are always there: the ones to decide by. The
+/// others come with what they apply to, and nothing forbids them.
+const TELLING: [&str; 6] = ["changed", "exit_code", "found", "match", "outcome", "seq"];
+
+/// Of the input of a tool.
+pub(super) fn input(schema: &JsonObject) -> Arc<JsonObject> {
+    Arc::new(object(shorten(&Value::Object(schema.clone()), schema.get("$defs"))))
+}
+
+/// Of the output of a tool: the fields at the top, and of which kind they are.
+pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
+    let whole = shorten(&Value::Object(schema.clone()), schema.get("$defs"));
+    let kind = |field: &Value| match field["type"].as_str() {
+        Some(kind) => json!({ "type": kind }),
+        None => json!({}),
+    };
+    let required = whole["required"].as_array().cloned().unwrap_or_default();
+    let is_told = |name: &str| required.iter().any(|told| told == name) || TELLING.contains(&name);
+    let fields = whole["properties"].as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| is_told(name));
+    let fields: Map<String, Value> =
+        fields.map(|(name, field)| (name.clone(), kind(field))).collect();
+    Arc::new(object(json!({"type": "object", "properties": fields})))
+}
+
+fn object(value: Value) -> JsonObject {
+    match value {
+        Value::Object(object) => object,
+        _ => JsonObject::new(),
+    }
+}
+
+/// Puts definitions where they are used, and leaves out what says nothing.
+fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
+    let Value::Object(fields) = schema else { return schema.clone() };
+    if let Some(name) = fields.get("$ref").and_then(|path| path.as_str()?.strip_prefix("#/$defs/"))
+    {
+        let mut found = shorten(defs.map_or(&Value::Null, |defs| &defs[name]), defs);
+        if let Some(description) = fields.get("description") {
+            found["description"] = description.clone();
+        }
+        return found;
+    }
+    if let Some(only) = only_choice(fields) {
+        let mut found = shorten(only, defs);
+        if let (Some(description), Some(found)) = (fields.get("description"), found.as_object_mut())
+        {
+            found.insert("description".to_owned(), description.clone());
+        }
+        return found;
+    }
+    let mut short = Map::new();
+    for (name, value) in fields {
+        let value = match (name.as_str(), value) {
+            // That others are refused is said by the refusal.
+            ("additionalProperties", Value::Bool(_)) => continue,
+            ("$defs" | "$schema" | "title" | "format" | "default", _) => continue,
+            ("minimum", minimum) if minimum == &json!(0) => continue,
+            // What it is was said by its name, or is said by the text of the result.
+            ("maximum", _) => continue,
+            ("type", Value::Array(kinds)) => {
+                let kind = kinds.iter().find(|kind| *kind != "null");
+                kind.cloned().unwrap_or_else(|| json!("null"))
+            }
+            ("properties", Value::Object(all)) => {
+                all.iter().map(|(name, field)| (name.clone(), shorten(field, defs))).collect()
+            }
+            ("items" | "additionalProperties", inner) => shorten(inner, defs),
+            ("anyOf" | "oneOf", Value::Array(all)) => {
+                all.iter().map(|choice| shorten(choice, defs)).collect()
+            }
+            (_, other) => other.clone(),
+        };
+        short.insert(name.clone(), value);
+    }
+    Value::Object(short)
+}
+
+/// What is left of a choice whose other side is null.
+fn only_choice(fields: &Map<String, Value>) -> Option<&Value> {
+    let all = fields.get("anyOf").or_else(|| fields.get("oneOf"))?.as_array()?;
+    let mut real = all.iter().filter(|choice| choice["type"] != "null");
+    let only = real.next()?;
+    real.next().is_none().then_some(only)
+}

@@ -1,0 +1,213 @@
+//! `wait_for_channel`, and waiting for a channel as part of another call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Exit, Signal, Signalled, check_channel_name};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::outcome::{Show, WaitOutput, header, show_frame, summary};
+use super::params::timeout;
+use super::{Answer, Context, Kind, Tool};
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::Entry;
+use crate::text;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Its name.
+    channel: String,
+    /// Wait for a signal numbered above this. Default: the newest that an earlier wait was given.
+    since: Option<u64>,
+    /// Answer at once if this session's program exits first.
+    session_id: Option<String>,
+    /// Default 30000.
+    timeout_ms: Option<u64>,
+}
+
+/// Where a signal came from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct From {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pid: Option<u32>,
+}
+
+/// One of several signals.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct SignalOutput {
+    number: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+/// What a wait for a channel says. What does not apply is left out.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ChannelOutput {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) signalled: Option<bool>,
+    /// How many signals there have been: pass it as `since` to wait for the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<From>,
+    /// All signals above `since`, where there is more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signals: Option<Vec<SignalOutput>>,
+}
+
+impl ChannelOutput {
+    fn new(signalled: &Signalled) -> ChannelOutput {
+        let message = |signal: &Signal| signal.message.as_deref().map(text::visible);
+        let Signalled { newest, all } = signalled;
+        let one = |signal: &Signal| SignalOutput {
+            number: signal.number,
+            status: signal.status,
+            message: message(signal),
+        };
+        let known = newest.session.is_some() || newest.pid.is_some();
+        ChannelOutput {
+            signalled: Some(true),
+            count: Some(newest.number),
+            status: newest.status,
+            message: message(newest),
+            from: known.then(|| From { session_id: newest.session.clone(), pid: newest.pid }),
+            signals: (all.len() > 1).then(|| all.iter().map(one).collect()),
+        }
+    }
+
+    /// For a reader, with a space before each.
+    pub(super) fn words(&self) -> String {
+        let mut words = String::new();
+        if let Some(signalled) = self.signalled {
+            words += &format!(" signalled={signalled}");
+        }
+        if let Some(count) = self.count {
+            words += &format!(" count={count}");
+        }
+        if let Some(status) = self.status {
+            words += &format!(" status={status}");
+        }
+        if let Some(message) = &self.message {
+            words += &format!(" message={message:?}");
+        }
+        words
+    }
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "wait_for_channel",
+        "Waits for a named signal, sent by `awaitty signal NAME --status $?` in a terminal or by signal_channel. \
+         One that came before is not lost.",
+        Kind::Reads,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+    check_channel_name(&params.channel)?;
+    let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
+    let entry = match &params.session_id {
+        Some(id) => Some(context.sessions.find(Some(id))?),
+        None => None,
+    };
+    let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&params.channel));
+    let wanted = ChannelWait { name: params.channel, since, timeout };
+    let output = wait(&context, entry.as_ref(), &wanted).await?;
+    let text = format!("[{}] {}", wanted.name, summary(&output));
+    Ok((output, text))
+}
+
+/// A channel that is waited for.
+#[derive(Clone, Debug)]
+pub(super) struct ChannelWait {
+    pub(super) name: String,
+    pub(super) since: u64,
+    pub(super) timeout: Duration,
+}
+
+/// Waits as part of a call that acts on a terminal, and shows its screen.
+pub(super) async fn wait_and_show(
+    context: &Context,
+    entry: &Arc<Entry>,
+    wanted: &ChannelWait,
+    show: Show,
+) -> Answer<WaitOutput> {
+    let mut output = wait(context, Some(entry), wanted).await?;
+    let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
+    let frame = frame.ok_or_else(ToolError::gone)?;
+    output.seq = Some(frame.seq().0);
+    let screen = show_frame(entry, &frame, show, &mut output).await;
+    let text = format!("{}\n{screen}", header(entry, &frame, &summary(&output)));
+    Ok((output, text))
+}
+
+/// How the program of a terminal ended, once it has; never, if there is none to ask for.
+async fn exited(entry: Option<&Arc<Entry>>) -> Option<Exit> {
+    let Some(entry) = entry else { return std::future::pending().await };
+    let wait = |driver: &mut crate::driver::Driver| {
+        driver.start_wait(super::exit_spec(), policy::TIMEOUT_MAX)
+    };
+    match entry.handle.start_wait(wait).await {
+        Some(Ok(mut running)) => running.ended().await.and_then(|ended| ended.exit),
+        _ => None,
+    }
+}
+
+async fn wait(
+    context: &Context,
+    entry: Option<&Arc<Entry>>,
+    wanted: &ChannelWait,
+) -> Result<WaitOutput, ToolError> {
+    let signals = &context.sessions.signals;
+    let ChannelWait { name, since, timeout } = wanted;
+    let started = Instant::now();
+    let limit = context.call_limit.filter(|limit| limit < timeout);
+    let until = started + limit.unwrap_or(*timeout);
+    let mut output = WaitOutput::default();
+    let (outcome, signalled) = tokio::select! {
+        biased;
+        signalled = signals.above(name, *since) => ("met", Some(signalled)),
+        exit = exited(entry) => {
+            output.exit = exit.into();
+            output.exit.exited = Some(true);
+            // What it signalled before it exited comes first.
+            let signalled = signals.take_above(name, *since);
+            (if signalled.is_some() { "met" } else { "exited" }, signalled)
+        }
+        () = tokio::time::sleep_until(until) => {
+            (if limit.is_some() { "pending" } else { "timeout" }, None)
+        }
+    };
+    output.outcome = Some(outcome);
+    output.elapsed_ms = Some(started.elapsed().as_millis() as u64);
+    output.channel = signalled.as_ref().map(ChannelOutput::new).unwrap_or_else(|| ChannelOutput {
+        signalled: Some(false),
+        count: Some(signals.count(name)),
+        ..ChannelOutput::default()
+    });
+    if let Some(limit) = limit.filter(|_| outcome == "pending") {
+        let left = timeout.saturating_sub(limit).as_millis() as u64;
+        let mut retry = json!({"channel": name, "since": since, "timeout_ms": left});
+        if let Some(entry) = entry {
+            retry["session_id"] = json!(entry.id);
+        }
+        output.pending = Some(true);
+        output.retry = Some(retry);
+        output.retry_tool = Some("wait_for_channel");
+    }
+    Ok(output)
+}
