@@ -203,11 +203,72 @@ fn belonging(leader: Pid, mark: &str) -> BTreeSet<i32> {
     found
 }
 
+/// What a process is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It is in a read of its terminal.
+    ReadsTerminal,
+    /// It sleeps, for a timer, a child, a socket or another.
+    Waits,
+    /// It is on a processor, or about to be.
+    Works,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+/// The numbers of `read` on the machines that Linux runs on most.
+const READ_CALL: &str = if cfg!(target_arch = "aarch64") { "63" } else { "0" };
+
+/// What has the terminal of a leader in the foreground, and what it is doing. Of several, as in a pipe, the
+/// one that reads the terminal, or else the busiest.
+pub fn foreground(leader: Pid) -> Option<(String, Doing)> {
+    let fields = stat(leader.as_raw_nonzero().get())?;
+    // Of what follows the name: state, parent, group, session, terminal, the terminal's foreground group.
+    let group = fields.get(5)?.clone();
+    let all = all();
+    let members = all.keys().filter_map(|&pid| {
+        let fields = stat(pid)?;
+        (fields.get(2) == Some(&group)).then(|| (pid, doing(pid, fields.first().map_or("", |s| s))))
+    });
+    let (pid, doing) = members.min_by_key(|(_, doing)| match doing {
+        Doing::ReadsTerminal => 0,
+        Doing::Works => 1,
+        Doing::Stopped => 2,
+        Doing::Waits => 3,
+    })?;
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    Some((name.trim_end().to_owned(), doing))
+}
+
+fn doing(pid: i32, state: &str) -> Doing {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
+    let mut words = call.split_whitespace();
+    if words.next() == Some(READ_CALL)
+        && let Some(fd) =
+            words.next().and_then(|fd| i32::from_str_radix(fd.strip_prefix("0x")?, 16).ok())
+        && let Ok(file) = fs::read_link(format!("/proc/{pid}/fd/{fd}"))
+        && (file.starts_with("/dev/pts") || file == Path::new("/dev/tty"))
+    {
+        return Doing::ReadsTerminal;
+    }
+    match state {
+        "T" | "t" => Doing::Stopped,
+        "R" | "D" => Doing::Works,
+        _ => Doing::Waits,
+    }
+}
+
+/// What follows the name in `/proc/PID/stat`; the name is in brackets and may hold anything, brackets too.
+fn stat(pid: i32) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.get(stat.rfind(')')? + 2..)?.split(' ').map(str::to_owned).collect())
+}
+
 /// Tells whether a process is on a processor or waits for one, and not for anything else.
 pub fn is_running(pid: Pid) -> bool {
-    let stat =
-        fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-    stat.rfind(')').and_then(|at| stat.get(at + 2..at + 3)).is_some_and(|state| state != "S")
+    stat(pid.as_raw_nonzero().get())
+        .and_then(|fields| Some(fields.first()? != "S"))
+        .unwrap_or(false)
 }
 
 /// All processes there are.
@@ -218,11 +279,9 @@ fn all() -> BTreeMap<i32, Process> {
 }
 
 fn process(pid: i32) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in brackets and may hold anything, brackets too.
-    let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
-    let zombie = matches!(fields.next()?, "Z" | "X");
-    let parent = fields.next()?.parse().ok()?;
-    let session = fields.nth(1)?.parse().ok()?;
+    let fields = stat(pid)?;
+    let zombie = matches!(fields.first()?.as_str(), "Z" | "X");
+    let parent = fields.get(1)?.parse().ok()?;
+    let session = fields.get(3)?.parse().ok()?;
     Some(Process { parent, session, zombie })
 }

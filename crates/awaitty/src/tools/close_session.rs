@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{ExitOutput, signal};
+use super::exit::{ExitOutput, signal};
 use super::params::duration;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::exit_of;

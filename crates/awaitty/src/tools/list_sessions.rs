@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::ExitOutput;
+use super::exit::ExitOutput;
 use super::{Answer, Context, Kind, Tool};
 use crate::text;
 

@@ -1,6 +1,7 @@
 //! The tools: one file each, with its parameters, its result and what it does. This is the only list.
 
 mod close_session;
+mod exit;
 mod list_sessions;
 mod outcome;
 mod params;
@@ -13,10 +14,12 @@ mod send_input;
 mod signal_channel;
 mod snapshot;
 mod spawn;
+mod wait_for_any;
 mod wait_for_channel;
 mod wait_for_exit;
 mod wait_for_screen_change;
 mod wait_for_text;
+mod why;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,6 +150,7 @@ pub fn all() -> Vec<Tool> {
         signal_channel::tool(),
         snapshot::tool(),
         spawn::tool(),
+        wait_for_any::tool(),
         wait_for_channel::tool(),
         wait_for_exit::tool(),
         wait_for_screen_change::tool(),

@@ -3,14 +3,15 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use awaitty_core::{ChangeKind, Diff, Exit, Finding, Frame, Match, Outcome, Seq, WaitEnded};
-use rustix::process::Signal;
+use awaitty_core::{ChangeKind, Diff, Finding, Frame, Match, Outcome, Seq, WaitEnded};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::exit::ExitOutput;
 use super::pending::{Asked, pending};
 use super::wait_for_channel::ChannelOutput;
+use super::why;
 use super::{Answer, Context};
 use crate::driver::RunningWait;
 use crate::error::ToolError;
@@ -102,87 +103,6 @@ pub(crate) fn fits(diff: &Diff) -> bool {
         <= policy::limits().result_chars
 }
 
-/// How a program ended.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct ExitOutput {
-    /// The program has exited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) exited: Option<bool>,
-    /// Its exit status.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
-    /// The signal that ended it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signal: Option<String>,
-}
-
-impl From<Option<Exit>> for ExitOutput {
-    fn from(exit: Option<Exit>) -> ExitOutput {
-        let exited = exit.map(|_| true);
-        match exit {
-            Some(Exit::Code(code)) => ExitOutput { exited, exit_code: Some(code), signal: None },
-            Some(Exit::Signal(number)) => {
-                ExitOutput { exited, exit_code: None, signal: Some(signal_name(number)) }
-            }
-            Some(Exit::Unknown) | None => ExitOutput { exited, exit_code: None, signal: None },
-        }
-    }
-}
-
-impl ExitOutput {
-    /// For a reader, with a space before it.
-    pub(crate) fn words(&self) -> String {
-        match (self.exit_code, &self.signal) {
-            (Some(code), _) => format!(" exit_code={code}"),
-            (None, Some(signal)) => format!(" signal={signal}"),
-            (None, None) => String::new(),
-        }
-    }
-}
-
-const SIGNALS: [(&str, Signal); 20] = [
-    ("SIGHUP", Signal::HUP),
-    ("SIGINT", Signal::INT),
-    ("SIGQUIT", Signal::QUIT),
-    ("SIGILL", Signal::ILL),
-    ("SIGTRAP", Signal::TRAP),
-    ("SIGABRT", Signal::ABORT),
-    ("SIGBUS", Signal::BUS),
-    ("SIGFPE", Signal::FPE),
-    ("SIGKILL", Signal::KILL),
-    ("SIGUSR1", Signal::USR1),
-    ("SIGSEGV", Signal::SEGV),
-    ("SIGUSR2", Signal::USR2),
-    ("SIGPIPE", Signal::PIPE),
-    ("SIGALRM", Signal::ALARM),
-    ("SIGTERM", Signal::TERM),
-    ("SIGCONT", Signal::CONT),
-    ("SIGSTOP", Signal::STOP),
-    ("SIGXCPU", Signal::XCPU),
-    ("SIGXFSZ", Signal::XFSZ),
-    ("SIGSYS", Signal::SYS),
-];
-
-fn signal_name(number: i32) -> String {
-    let known = SIGNALS.iter().find(|(_, signal)| signal.as_raw() == number);
-    known.map_or_else(|| format!("SIG{number}"), |(name, _)| (*name).to_owned())
-}
-
-/// The signal of a name (`TERM`, `SIGTERM`) or a number.
-pub(crate) fn signal(name: &str) -> Result<Signal, ToolError> {
-    let upper = name.to_ascii_uppercase();
-    let is_named =
-        |known: &str| known == upper || known.strip_prefix("SIG") == Some(upper.as_str());
-    let number = upper.parse().ok();
-    let found =
-        SIGNALS.iter().find(|(known, signal)| is_named(known) || Some(signal.as_raw()) == number);
-    found.map(|(_, signal)| *signal).ok_or_else(|| {
-        ToolError::argument(format!(
-            "signal: {name:?} is not known: use HUP, INT, TERM, KILL or another name"
-        ))
-    })
-}
-
 /// The result of a wait. What does not apply is left out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct WaitOutput {
@@ -204,6 +124,9 @@ pub(crate) struct WaitOutput {
     stale_match: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// Why it did not end as hoped, as far as can be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gone: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -261,6 +184,8 @@ pub(crate) enum Show {
     Screen,
     /// What changed since that frame.
     Diff(Seq),
+    /// Nothing of it: it is asked for apart.
+    Nothing,
 }
 
 /// Waits for the end of a wait, or until the client would lose its patience.
@@ -280,6 +205,7 @@ pub(crate) async fn wait(
     };
     let ended = ended.ok_or_else(ToolError::gone)?;
     let mut output = WaitOutput::from(&ended);
+    output.why = why::explain(entry, &ended).await;
     let screen = show_frame(entry, &ended.frame, show, &mut output).await;
     let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
     Ok((output, text))
@@ -294,6 +220,9 @@ pub(crate) async fn show_frame(
     show: Show,
     output: &mut WaitOutput,
 ) -> String {
+    if let Show::Nothing = show {
+        return String::new();
+    }
     if let Show::Diff(seq) = show {
         let old =
             entry.handle.call(move |driver| driver.session().history().get(seq).cloned()).await;
@@ -350,8 +279,8 @@ pub(crate) fn summary(output: &WaitOutput) -> String {
         let _ = write!(text, " changing_rows={}", rows.join(","));
     }
     let _ = write!(text, " after {} ms", output.elapsed_ms.unwrap_or(0));
-    if let Some(hint) = &output.hint {
-        let _ = write!(text, "\n{hint}");
+    for note in [&output.hint, &output.why].into_iter().flatten() {
+        let _ = write!(text, "\n{note}");
     }
     text
 }
@@ -382,6 +311,11 @@ impl From<&WaitEnded> for WaitOutput {
 }
 
 impl WaitOutput {
+    /// Of a wait that has not ended.
+    pub(crate) fn running() -> WaitOutput {
+        WaitOutput { outcome: Some("running"), ..WaitOutput::default() }
+    }
+
     /// Of a call that did not wait.
     pub(crate) fn at(frame: &Frame) -> WaitOutput {
         WaitOutput { seq: Some(frame.seq().0), ..WaitOutput::default() }

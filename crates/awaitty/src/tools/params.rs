@@ -121,19 +121,19 @@ pub(crate) fn pattern(pattern: &str, flags: Option<&str>) -> Result<Arc<Pattern>
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitParam {
     /// The screen was unchanged for so many ms.
-    settled: Option<u64>,
+    pub(super) settled: Option<u64>,
     /// This regex matches new text.
-    text: Option<String>,
+    pub(super) text: Option<String>,
     /// Of `text`.
-    flags: Option<String>,
+    pub(super) flags: Option<String>,
     /// It changed, then was unchanged for so many ms.
-    change: Option<u64>,
+    pub(super) change: Option<u64>,
     /// The program exited.
-    exit: Option<bool>,
+    pub(super) exit: Option<bool>,
     /// That channel was signalled.
-    channel: Option<String>,
+    pub(super) channel: Option<String>,
     /// Give up then. Default 10000.
-    timeout_ms: Option<u64>,
+    pub(super) timeout_ms: Option<u64>,
 }
 
 /// What is waited for.

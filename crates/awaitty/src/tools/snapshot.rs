@@ -6,7 +6,8 @@ use awaitty_core::{CursorShape, Frame, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{ChangeOutput, ExitOutput, changes, fits, header};
+use super::exit::ExitOutput;
+use super::outcome::{ChangeOutput, changes, fits, header};
 use super::params::max_chars;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;

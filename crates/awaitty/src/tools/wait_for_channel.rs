@@ -126,7 +126,7 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     };
     let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&params.channel));
     let wanted = ChannelWait { name: params.channel, since, timeout };
-    let output = wait(&context, entry.as_ref(), &wanted).await?;
+    let output = wait_for(&context, entry.as_ref(), &wanted).await?;
     let text = format!("[{}] {}", wanted.name, summary(&output));
     Ok((output, text))
 }
@@ -146,7 +146,7 @@ pub(super) async fn wait_and_show(
     wanted: &ChannelWait,
     show: Show,
 ) -> Answer<WaitOutput> {
-    let mut output = wait(context, Some(entry), wanted).await?;
+    let mut output = wait_for(context, Some(entry), wanted).await?;
     let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
     let frame = frame.ok_or_else(ToolError::gone)?;
     output.seq = Some(frame.seq().0);
@@ -167,7 +167,7 @@ async fn exited(entry: Option<&Arc<Entry>>) -> Option<Exit> {
     }
 }
 
-async fn wait(
+pub(super) async fn wait_for(
     context: &Context,
     entry: Option<&Arc<Entry>>,
     wanted: &ChannelWait,

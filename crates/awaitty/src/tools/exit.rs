@@ -1,0 +1,99 @@
+//! How programs end: statuses, signals and their names.
+
+use awaitty_core::Exit;
+use rustix::process::Signal;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::ToolError;
+
+/// How a program ended.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct ExitOutput {
+    /// The program has exited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exited: Option<bool>,
+    /// Its exit status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+}
+
+impl From<Option<Exit>> for ExitOutput {
+    fn from(exit: Option<Exit>) -> ExitOutput {
+        let exited = exit.map(|_| true);
+        match exit {
+            Some(Exit::Code(code)) => ExitOutput { exited, exit_code: Some(code), signal: None },
+            Some(Exit::Signal(number)) => {
+                ExitOutput { exited, exit_code: None, signal: Some(signal_name(number)) }
+            }
+            Some(Exit::Unknown) | None => ExitOutput { exited, exit_code: None, signal: None },
+        }
+    }
+}
+
+impl ExitOutput {
+    /// For a reader, with a space before it.
+    pub(crate) fn words(&self) -> String {
+        match (self.exit_code, &self.signal) {
+            (Some(code), _) => format!(" exit_code={code}"),
+            (None, Some(signal)) => format!(" signal={signal}"),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+const SIGNALS: [(&str, Signal); 30] = [
+    ("SIGHUP", Signal::HUP),
+    ("SIGINT", Signal::INT),
+    ("SIGQUIT", Signal::QUIT),
+    ("SIGILL", Signal::ILL),
+    ("SIGTRAP", Signal::TRAP),
+    ("SIGABRT", Signal::ABORT),
+    ("SIGBUS", Signal::BUS),
+    ("SIGFPE", Signal::FPE),
+    ("SIGKILL", Signal::KILL),
+    ("SIGUSR1", Signal::USR1),
+    ("SIGSEGV", Signal::SEGV),
+    ("SIGUSR2", Signal::USR2),
+    ("SIGPIPE", Signal::PIPE),
+    ("SIGALRM", Signal::ALARM),
+    ("SIGTERM", Signal::TERM),
+    ("SIGSTKFLT", Signal::STKFLT),
+    ("SIGCHLD", Signal::CHILD),
+    ("SIGCONT", Signal::CONT),
+    ("SIGSTOP", Signal::STOP),
+    ("SIGTSTP", Signal::TSTP),
+    ("SIGTTIN", Signal::TTIN),
+    ("SIGTTOU", Signal::TTOU),
+    ("SIGURG", Signal::URG),
+    ("SIGXCPU", Signal::XCPU),
+    ("SIGXFSZ", Signal::XFSZ),
+    ("SIGVTALRM", Signal::VTALARM),
+    ("SIGPROF", Signal::PROF),
+    ("SIGIO", Signal::IO),
+    ("SIGPWR", Signal::POWER),
+    ("SIGSYS", Signal::SYS),
+];
+
+fn signal_name(number: i32) -> String {
+    let known = SIGNALS.iter().find(|(_, signal)| signal.as_raw() == number);
+    known.map_or_else(|| format!("SIG{number}"), |(name, _)| (*name).to_owned())
+}
+
+/// The signal of a name (`TERM`, `SIGTERM`) or a number.
+pub(crate) fn signal(name: &str) -> Result<Signal, ToolError> {
+    let upper = name.to_ascii_uppercase();
+    let is_named =
+        |known: &str| known == upper || known.strip_prefix("SIG") == Some(upper.as_str());
+    let number = upper.parse().ok();
+    let found =
+        SIGNALS.iter().find(|(known, signal)| is_named(known) || Some(signal.as_raw()) == number);
+    found.map(|(_, signal)| *signal).ok_or_else(|| {
+        ToolError::argument(format!(
+            "signal: {name:?} is not known: use HUP, INT, TERM, KILL or another name"
+        ))
+    })
+}

@@ -1,0 +1,297 @@
+//! `wait_for_any`: several waits in one call, over several sessions and kinds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::Since;
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{FuturesUnordered, StreamExt};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::outcome::{Show, WaitOutput, summary};
+use super::params::{SinceParam, WaitParam, Wanted, since, timeout};
+use super::wait_for_channel::{ChannelWait, wait_for};
+use super::wait_for_text::start;
+use super::{Answer, Context, Kind, Tool};
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::Entry;
+
+/// Waits in one call.
+const WAITS_IN_ONE_MAX: usize = 100;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Each {"session_id", and one of "text" (with "flags"), "change": ms, "settled": ms, "exit": true,
+    /// "channel"; "since"}.
+    #[schemars(with = "Vec<Value>")]
+    waits: Vec<Value>,
+    /// "first" (default): answer when one is met; "all": when all have ended.
+    mode: Option<Mode>,
+    /// Default 30000.
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    First,
+    All,
+}
+
+impl JsonSchema for Mode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Mode".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string"})
+    }
+}
+
+/// One of the waits.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct One {
+    session_id: Option<String>,
+    since: Option<SinceParam>,
+    settled: Option<u64>,
+    text: Option<String>,
+    flags: Option<String>,
+    change: Option<u64>,
+    exit: Option<bool>,
+    channel: Option<String>,
+}
+
+/// How one of the waits stands.
+#[derive(Debug, Serialize, JsonSchema)]
+struct State {
+    /// Which, from 0.
+    index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    #[serde(flatten)]
+    result: WaitOutput,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    /// `met`, `timeout`, `exited`, `closed` or `pending`.
+    outcome: &'static str,
+    /// The wait that was met first, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    won: Option<usize>,
+    elapsed_ms: u64,
+    /// How each stands; `running` is one that was not met yet.
+    results: Vec<State>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_tool: Option<&'static str>,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "wait_for_any",
+        "Waits for the first of several things, or for all, over several sessions and channels; says which won.",
+        Kind::Reads,
+        run,
+    )
+}
+
+/// A wait that is ready to run, and the arguments that would run it again later.
+struct Prepared {
+    entry: Option<Arc<Entry>>,
+    wanted: Wanted,
+    again: Value,
+}
+
+fn prepare(
+    context: &Context,
+    index: usize,
+    value: &Value,
+    limit: Duration,
+) -> Result<Prepared, ToolError> {
+    let at =
+        |error: ToolError| ToolError::new(error.code, format!("waits[{index}]: {}", error.message));
+    let one: One = super::params::parse(value.clone()).map_err(at)?;
+    let One { session_id, since: anchor, settled, text, flags, change, exit, channel } = one;
+    let is_channel = channel.is_some();
+    let wait = WaitParam { settled, text, flags, change, exit, channel, timeout_ms: None };
+    let mut wanted = wait.wanted(&context.sessions.signals).map_err(at)?;
+    match &mut wanted {
+        Wanted::Screen(spec, timeout) => {
+            spec.since = since(anchor.as_ref()).map_err(at)?;
+            *timeout = limit;
+        }
+        Wanted::Channel(ChannelWait { name, since, timeout }) => {
+            *timeout = limit;
+            *since = match anchor {
+                None => context.sessions.signals.given(name),
+                Some(SinceParam::Seq(number)) => number,
+                Some(SinceParam::Word(word)) => {
+                    return Err(at(ToolError::argument(format!(
+                        "since: {word:?} is not the number of a signal: leave it out, or give a count"
+                    ))));
+                }
+            };
+        }
+    }
+    let entry = match session_id {
+        None if is_channel => None,
+        id => Some(context.sessions.find(id.as_deref()).map_err(at)?),
+    };
+    Ok(Prepared { entry, wanted, again: value.clone() })
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let mode = params.mode.unwrap_or(Mode::First);
+    let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
+    if !(1..=WAITS_IN_ONE_MAX).contains(&params.waits.len()) {
+        return Err(ToolError::argument(format!(
+            "waits: give 1 to {WAITS_IN_ONE_MAX}, not {}",
+            params.waits.len()
+        )));
+    }
+    let prepared: Result<Vec<_>, ToolError> = (params.waits.iter().enumerate())
+        .map(|(index, value)| prepare(&context, index, value, timeout))
+        .collect();
+    let mut prepared = prepared?;
+    for one in &mut prepared {
+        one.fix_anchor().await?;
+    }
+    let started = Instant::now();
+    let limit = context.call_limit.filter(|limit| *limit < timeout);
+    // The waits have no limit of their own: this call answers for all of them.
+    let unlimited = Context { call_limit: None, ..context };
+    let mut running: FuturesUnordered<_> =
+        prepared.iter().enumerate().map(|(index, one)| one.run(&unlimited, index)).collect();
+    let mut results: Vec<Option<WaitOutput>> = prepared.iter().map(|_| None).collect();
+    let mut won = None;
+    let deadline = limit.map(|limit| started + limit);
+    while let Some((index, result)) = next(&mut running, deadline).await {
+        let result = result?;
+        let is_met = result.outcome == Some("met");
+        results[index] = Some(result);
+        if is_met && won.is_none() {
+            won = Some(index);
+        }
+        if won.is_some() && mode == Mode::First {
+            break;
+        }
+    }
+    let left = running.len();
+    drop(running);
+    let outcome = outcome(mode, won, &results, left);
+    let states = results.into_iter().enumerate().map(|(index, result)| State {
+        index,
+        session_id: prepared[index].entry.as_ref().map(|entry| entry.id.clone()),
+        result: result.unwrap_or_else(WaitOutput::running),
+    });
+    let mut output = Output {
+        outcome,
+        won,
+        elapsed_ms: started.elapsed().as_millis() as u64,
+        results: states.collect(),
+        pending: None,
+        retry: None,
+        retry_tool: None,
+    };
+    if let Some(limit) = limit.filter(|_| outcome == "pending") {
+        let waits: Vec<Value> = prepared.iter().map(|one| one.again.clone()).collect();
+        let left = timeout.saturating_sub(limit).as_millis() as u64;
+        let mode = if mode == Mode::All { "all" } else { "first" };
+        output.pending = Some(true);
+        output.retry = Some(json!({"waits": waits, "mode": mode, "timeout_ms": left}));
+        output.retry_tool = Some("wait_for_any");
+    }
+    let text = describe(&output);
+    Ok((output, text))
+}
+
+/// The next wait that ends, until the deadline.
+async fn next<T>(running: &mut FuturesUnordered<T>, deadline: Option<Instant>) -> Option<T::Output>
+where
+    T: Future,
+{
+    let Some(deadline) = deadline else { return running.next().await };
+    tokio::time::timeout_at(deadline, running.next()).await.ok().flatten()
+}
+
+fn outcome(
+    mode: Mode,
+    won: Option<usize>,
+    results: &[Option<WaitOutput>],
+    left: usize,
+) -> &'static str {
+    match mode {
+        Mode::First if won.is_some() => "met",
+        _ if left > 0 => "pending",
+        _ => {
+            let ends = results.iter().flatten().filter_map(|result| result.outcome);
+            // What is worth saying most: a timeout, else how the others ended.
+            ends.fold("met", |said, end| match (said, end) {
+                (said, "met") => said,
+                (_, "timeout") | ("timeout", _) => "timeout",
+                (_, end) => end,
+            })
+        }
+    }
+}
+
+fn describe(output: &Output) -> String {
+    let won = output.won.map_or_else(String::new, |won| format!(" won={won}"));
+    let mut text = format!("{}{won} after {} ms\n", output.outcome, output.elapsed_ms);
+    for state in &output.results {
+        let what = match state.result.outcome {
+            Some("running") => "running".to_owned(),
+            _ => summary(&state.result),
+        };
+        let session = state.session_id.as_deref().unwrap_or("channel");
+        text += &format!("{}\t[{session}] {what}\n", state.index);
+    }
+    text
+}
+
+impl Prepared {
+    /// Makes *now* a number, so that the wait means the same when it is called again.
+    async fn fix_anchor(&mut self) -> Result<(), ToolError> {
+        match (&mut self.wanted, &self.entry) {
+            (Wanted::Screen(spec, _), Some(entry)) if spec.since == Since::Now => {
+                let seq = entry.handle.call(|driver| driver.session().frame().seq()).await;
+                let seq = seq.ok_or_else(ToolError::gone)?;
+                self.again["since"] = json!(seq.0);
+            }
+            (Wanted::Channel(channel), _) => self.again["since"] = json!(channel.since),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn run<'p>(
+        &'p self,
+        context: &'p Context,
+        index: usize,
+    ) -> BoxFuture<'p, (usize, Result<WaitOutput, ToolError>)> {
+        async move {
+            let result = match (&self.wanted, &self.entry) {
+                (Wanted::Screen(spec, timeout), Some(entry)) => {
+                    let started = start(context, entry, spec.clone(), *timeout, Show::Nothing);
+                    started.await.map(|(output, _)| output)
+                }
+                (Wanted::Channel(channel), entry) => {
+                    wait_for(context, entry.as_ref(), channel).await
+                }
+                (Wanted::Screen(..), None) => Err(ToolError::gone()),
+            };
+            (index, result)
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,135 @@
+//! Why a wait did not end as hoped, in a few lines: what an engineer would look at next.
+
+use std::sync::Arc;
+
+use awaitty_core::{Condition, Finding, Outcome, WaitEnded};
+
+use crate::backend::processes::{self, Doing};
+use crate::sessions::Entry;
+use crate::text;
+
+/// Lines of output in which the nearest to a pattern is looked for.
+const LINES_LOOKED_AT: usize = 200;
+
+/// Characters of a line that are shown.
+const LINE_CHARS: usize = 120;
+
+/// The shortest word of a pattern that says something about a line.
+const WORD_MIN: usize = 3;
+
+/// What there is to say, at most ten lines; nothing of a wait that was met.
+pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<String> {
+    if matches!(ended.outcome, Outcome::Met | Outcome::Closed) {
+        return None;
+    }
+    let mut said = Vec::new();
+    match (&ended.condition, &ended.finding) {
+        (Condition::Text(pattern), Finding::Text { found, .. }) => match found {
+            Some(found) => {
+                let row = found.row.map_or_else(String::new, |row| format!("row {}, ", row + 1));
+                said.push(format!(
+                    "the pattern was there before the anchor: {row}line {}, {:?}",
+                    found.line.0,
+                    shorten(&found.text)
+                ));
+            }
+            None => said.extend(nearest(entry, pattern.text()).await),
+        },
+        (Condition::Gone(_), Finding::Gone(Some(found))) => {
+            said.push(format!(
+                "it is still there: {:?} in line {}",
+                shorten(&found.text),
+                found.line.0
+            ));
+        }
+        (_, Finding::Change { changed, stable, busy_rows, style_changed, .. }) => {
+            if !changed {
+                let styles =
+                    if *style_changed { ", but its colours did: styles sees that" } else { "" };
+                said.push(format!("the text on the screen did not change{styles}"));
+            } else if !stable && !busy_rows.is_empty() {
+                let rows: Vec<String> = busy_rows.iter().map(|row| (row + 1).to_string()).collect();
+                let rows = rows.join(", ");
+                said.push(format!(
+                    "rows that kept changing: {rows}; `ignore` leaves out rows by a pattern"
+                ));
+            }
+        }
+        _ => {}
+    }
+    said.push(match ended.exit {
+        Some(_) => "the program has exited, so nothing more will come".to_owned(),
+        None => doing(entry).await,
+    });
+    Some(said.join("\n"))
+}
+
+async fn doing(entry: &Arc<Entry>) -> String {
+    let pid = entry.pid;
+    let look = move || processes::foreground(pid);
+    match tokio::task::spawn_blocking(look).await {
+        Ok(Some((name, Doing::ReadsTerminal))) => {
+            format!("{name:?} reads from the terminal: it waits for input")
+        }
+        Ok(Some((name, Doing::Waits))) => format!("{name:?} is waiting for something"),
+        Ok(Some((name, Doing::Works))) => format!("{name:?} is busy"),
+        Ok(Some((name, Doing::Stopped))) => format!("{name:?} is stopped: SIGCONT lets it go on"),
+        _ => "nothing runs in the foreground".to_owned(),
+    }
+}
+
+fn shorten(line: &str) -> String {
+    text::cut(text::visible(line), LINE_CHARS.max(crate::policy::RESULT_CHARS_MIN), "read_output")
+}
+
+/// The line that shares most with the words of a pattern, newest first.
+async fn nearest(entry: &Arc<Entry>, pattern: &str) -> Option<String> {
+    let words = words(pattern);
+    let lines = entry.handle.call(|driver| driver.session().last_lines(LINES_LOOKED_AT)).await?;
+    let shared = |line: &str| {
+        let line = line.to_lowercase();
+        words
+            .iter()
+            .filter(|word| line.contains(&word.to_lowercase()))
+            .map(String::len)
+            .sum::<usize>()
+    };
+    let (count, line) =
+        lines.iter().map(|line| (shared(line), line)).max_by_key(|(count, _)| *count)?;
+    if count == 0 {
+        return Some("no line of the output has a word of the pattern".to_owned());
+    }
+    let exact = words
+        .iter()
+        .filter(|word| line.to_lowercase().contains(&word.to_lowercase()))
+        .all(|word| line.contains(word.as_str()));
+    let hint = if exact { "" } else { " (the case differs: flags \"i\" ignores it)" };
+    Some(format!("the nearest line is {:?}{hint}", shorten(line)))
+}
+
+/// The runs of letters and digits of a pattern, without those that are escapes.
+fn words(pattern: &str) -> Vec<String> {
+    let mut plain = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            chars.next();
+            plain.push(' ');
+        } else {
+            plain.push(c);
+        }
+    }
+    let words = plain.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| word.chars().count() >= WORD_MIN).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_pattern() {
+        assert_eq!(words(r"^Tests: \d+ (passed|failed)\b.x$"), ["Tests", "passed", "failed"]);
+        assert!(words(r"\w+.*").is_empty());
+    }
+}
