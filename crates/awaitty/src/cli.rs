@@ -9,6 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use crate::client::{Answered, Client};
+use crate::sessions::OF_A_TERMINAL;
 use crate::socket;
 use crate::tools::{self, Tool};
 
@@ -233,6 +234,7 @@ fn spawn_here(arguments: &mut Map<String, Value>, matches: &ArgMatches) {
     if arguments.get("clear_env") != Some(&json!(true)) {
         let text = |text: OsString| text.into_string().ok();
         let own = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+        let own = own.filter(|(name, _)| !OF_A_TERMINAL.contains(&name.as_str()));
         let mut env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
         if let Some(Value::Object(given)) = arguments.remove("env") {
             env.extend(given);

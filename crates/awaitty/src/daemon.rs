@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::processes;
-use crate::mcp::Host;
+use crate::driver;
+use crate::mcp::{Host, Options};
 use crate::socket::{self, Listener};
-use crate::{driver, policy};
 
 /// Runs the daemon until it is told to end, or was idle for `idle`. In the background it belongs to no
 /// terminal, and says on standard output when it listens.
@@ -36,8 +36,9 @@ pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> 
     } else {
         0
     };
-    let host = Host::new(policy::CALL_LIMIT);
+    let host = Host::new(Options::default());
     host.sessions.set_socket(listener.path());
+    host.sessions.signals.keep_journal(&listener.path().with_file_name("channels.log"))?;
     let listening = tokio::spawn(listener.serve(Arc::clone(&host), ended.clone()));
     if background {
         let mut stdout = std::io::stdout();

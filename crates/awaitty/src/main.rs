@@ -28,6 +28,9 @@ enum Command {
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
         call_limit_ms: u64,
+        /// The tools to offer: `core`, `all`, or names with commas between them.
+        #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
+        tools: std::vec::Vec<&'static str>,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -99,9 +102,10 @@ async fn serve(command: Command) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
     match command {
-        Command::Mcp { call_limit_ms, limits, .. } => {
+        Command::Mcp { call_limit_ms, limits, tools, .. } => {
             policy::set_limits(limits).map_err(anyhow::Error::msg)?;
-            mcp::serve_stdio(Duration::from_millis(call_limit_ms), ended).await
+            let call_limit = Duration::from_millis(call_limit_ms);
+            mcp::serve_stdio(mcp::Options { call_limit, tools }, ended).await
         }
         Command::Daemon { idle_ms, background, limits, .. } => {
             policy::set_limits(limits).map_err(anyhow::Error::msg)?;

@@ -129,8 +129,11 @@ pub const STABLE: Duration = Duration::from_millis(300);
 /// Clients give up on silent calls after 60 s; a wait without progress answers before that.
 pub const CALL_LIMIT: Duration = Duration::from_secs(50);
 
-/// How often a wait reports progress to a client that asked for it.
-pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(4);
+/// How often a wait reports progress to a client that asked for it. A person looks at it too.
+pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Names that a completion gives; the protocol allows no more.
+pub const COMPLETIONS_MAX: usize = 100;
 
 /// How long a program has between the polite signal and SIGKILL, when it is closed.
 pub const GRACE: Duration = Duration::from_secs(2);

@@ -19,6 +19,20 @@ use crate::policy;
 use crate::signals::Signals;
 use crate::socket::SOCKET_VARIABLE;
 
+/// Variables that speak of the terminal that somebody was started in, and not of ours.
+pub const OF_A_TERMINAL: [&str; 10] = [
+    "TERM",
+    "COLORTERM",
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+];
+
 /// Where programs are looked for if nothing is said.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
@@ -300,17 +314,7 @@ fn environment(
     } else {
         env.extend(std::env::vars_os());
     }
-    // Of the terminal that the server was started in, and not of ours.
-    for name in [
-        "TMUX",
-        "TMUX_PANE",
-        "STY",
-        "TERM_PROGRAM",
-        "TERM_PROGRAM_VERSION",
-        "COLUMNS",
-        "LINES",
-        "NO_COLOR",
-    ] {
+    for name in OF_A_TERMINAL {
         env.remove(&OsString::from(name));
     }
     env.insert("TERM".into(), "xterm-256color".into());

@@ -1,27 +1,62 @@
 //! The channels of a server: what `awaitty-core` keeps of them, shared, and with a way to wait.
+//!
+//! The daemon keeps a journal of them, so that a signal outlives the daemon that it was sent to.
 
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use awaitty_core::{ChannelError, Channels, Signal, Signalled};
+use serde_json::{Value, json};
 use tokio::sync::watch;
+
+/// Bytes of a journal; a longer one is written anew with what is remembered.
+const JOURNAL_MAX: u64 = 1 << 20;
 
 /// Channels that are signalled and waited for.
 #[derive(Debug)]
 pub struct Signals {
-    channels: Mutex<Channels>,
+    state: Mutex<State>,
     /// Something was signalled. All waits look then; signals are rare, and looking costs nothing.
     changed: watch::Sender<()>,
 }
 
+#[derive(Debug, Default)]
+struct State {
+    channels: Channels,
+    journal: Option<Journal>,
+}
+
 impl Default for Signals {
     fn default() -> Signals {
-        Signals { channels: Mutex::default(), changed: watch::Sender::new(()) }
+        Signals { state: Mutex::default(), changed: watch::Sender::new(()) }
     }
 }
 
 impl Signals {
-    fn lock(&self) -> MutexGuard<'_, Channels> {
-        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes up what a journal holds, and goes on with it.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn keep_journal(&self, path: &Path) -> io::Result<()> {
+        let mut state = self.lock();
+        let written = std::fs::read_to_string(path).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(String::new()),
+            _ => Err(error),
+        })?;
+        // A line that was cut short by a crash is the last, and was answered to nobody.
+        for line in written.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            take_line(&mut state.channels, &line);
+        }
+        let mut journal = Journal { path: path.to_owned(), file: None };
+        journal.rewrite(&state.channels)?;
+        state.journal = Some(journal);
+        Ok(())
     }
 
     /// Signals, and says how many signals there have been.
@@ -29,26 +64,34 @@ impl Signals {
     /// # Errors
     /// If the name or the message may not be; nothing has changed then.
     pub fn signal(&self, name: &str, signal: Signal) -> Result<u64, ChannelError> {
-        let count = self.lock().signal(name, signal)?;
+        let mut state = self.lock();
+        let line = signal_line(name, &signal);
+        let count = state.channels.signal(name, signal)?;
+        state.write(line, count);
+        drop(state);
         self.changed.send_replace(());
         Ok(count)
     }
 
     /// The number above which a wait asks that names none.
     pub fn given(&self, name: &str) -> u64 {
-        self.lock().given(name)
+        self.lock().channels.given(name)
     }
 
     /// How many signals there have been.
     pub fn count(&self, name: &str) -> u64 {
-        self.lock().count(name)
+        self.lock().channels.count(name)
     }
 
     /// What there is above a number, handed to a wait.
     pub fn take_above(&self, name: &str, since: u64) -> Option<Signalled> {
-        let mut channels = self.lock();
-        let signalled = channels.above(name, since)?;
-        channels.give(name, signalled.newest.number);
+        let mut state = self.lock();
+        let signalled = state.channels.above(name, since)?;
+        let number = signalled.newest.number;
+        if number > state.channels.given(name) {
+            state.channels.give(name, number);
+            state.write(json!({"given": name}), number);
+        }
         Some(signalled)
     }
 
@@ -63,5 +106,105 @@ impl Signals {
                 return std::future::pending().await;
             }
         }
+    }
+}
+
+impl State {
+    /// A journal that cannot be written must not keep a signal from those who wait for it.
+    fn write(&mut self, mut line: Value, number: u64) {
+        let Some(journal) = &mut self.journal else { return };
+        line["number"] = json!(number);
+        if let Err(error) = journal.append(&line, &self.channels) {
+            crate::log(&format!(
+                "{}: {error}; signals are kept in memory only",
+                journal.path.display()
+            ));
+            self.journal = None;
+        }
+    }
+}
+
+/// A file with a line of JSON for everything that happened.
+#[derive(Debug)]
+struct Journal {
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Journal {
+    fn append(&mut self, line: &Value, channels: &Channels) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return self.rewrite(channels) };
+        if file.metadata()?.len() > JOURNAL_MAX {
+            return self.rewrite(channels);
+        }
+        file.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// Writes what is remembered, in the place of what was written.
+    fn rewrite(&mut self, channels: &Channels) -> io::Result<()> {
+        let mut text = String::new();
+        for (name, given, signals) in channels.all() {
+            for signal in signals {
+                let mut line = signal_line(name, signal);
+                line["number"] = json!(signal.number);
+                text += &format!("{line}\n");
+            }
+            text += &format!("{}\n", json!({"given": name, "number": given}));
+        }
+        let fresh = self.path.with_extension("new");
+        std::fs::write(&fresh, text)?;
+        std::fs::rename(&fresh, &self.path)?;
+        self.file = Some(File::options().append(true).open(&self.path)?);
+        Ok(())
+    }
+}
+
+fn signal_line(name: &str, signal: &Signal) -> Value {
+    let Signal { status, message, session, pid, .. } = signal;
+    json!({"signal": name, "status": status, "message": message, "session": session, "pid": pid})
+}
+
+fn take_line(channels: &mut Channels, line: &Value) {
+    let number = line["number"].as_u64().unwrap_or_default();
+    if let Some(name) = line["given"].as_str() {
+        channels.give(name, number);
+    } else if let Some(name) = line["signal"].as_str() {
+        let text = |field: &str| line[field].as_str().map(str::to_owned);
+        let signal = Signal {
+            number,
+            status: line["status"].as_i64(),
+            message: text("message"),
+            session: text("session"),
+            pid: line["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()),
+        };
+        channels.restore(name, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_brings_back_what_was_signalled_and_given() {
+        let path = std::env::temp_dir().join(format!("awaitty-journal-{}", std::process::id()));
+        let keeper = || {
+            let signals = Signals::default();
+            signals.keep_journal(&path).expect("the folder is there");
+            signals
+        };
+        let signal = |status| Signal { status: Some(status), ..Signal::default() };
+        let first = keeper();
+        assert_eq!(first.signal("a", signal(1)), Ok(1));
+        assert!(first.take_above("a", 0).is_some());
+        assert_eq!(first.signal("a", signal(2)), Ok(2));
+        drop(first);
+        for _ in 0..2 {
+            let second = keeper();
+            assert_eq!((second.count("a"), second.given("a")), (2, 1));
+            let newest = second.lock().channels.above("a", 1).expect("it is kept").newest;
+            assert_eq!((newest.number, newest.status), (2, Some(2)));
+        }
+        std::fs::remove_file(&path).expect("it is there");
     }
 }

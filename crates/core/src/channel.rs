@@ -108,22 +108,35 @@ impl Channels {
         if let Some(message) = signal.message.as_ref().filter(|m| m.len() > CHANNEL_MESSAGE_MAX) {
             return Err(ChannelError::Message(message.len()));
         }
+        let number = self.count(name) + 1;
+        self.restore(name, Signal { number, ..signal });
+        Ok(number)
+    }
+
+    /// Puts a signal back that was given out before, with the number that it had then.
+    pub fn restore(&mut self, name: &str, signal: Signal) {
         self.used += 1;
         let channel = self.channels.entry(name.to_owned()).or_default();
         channel.used = self.used;
-        channel.count += 1;
+        channel.count = channel.count.max(signal.number);
         if channel.newest.len() == CHANNEL_SIGNALS_MAX {
             channel.newest.pop_front();
         }
-        let count = channel.count;
-        channel.newest.push_back(Signal { number: count, ..signal });
+        channel.newest.push_back(signal);
         if self.channels.len() > CHANNELS_MAX {
             let oldest = self.channels.iter().min_by_key(|(_, channel)| channel.used);
             if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
                 self.channels.remove(&oldest);
             }
         }
-        Ok(count)
+    }
+
+    /// Everything that is remembered: each channel's name, its newest number that a wait was given, and its
+    /// signals, oldest first.
+    pub fn all(&self) -> impl Iterator<Item = (&str, u64, impl Iterator<Item = &Signal>)> {
+        self.channels
+            .iter()
+            .map(|(name, channel)| (name.as_str(), channel.given, channel.newest.iter()))
     }
 
     /// The number above which a wait that names none asks: the newest that one was given.

@@ -12,10 +12,10 @@ use crate::policy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// The first signal, by name or number. Default HUP.
-    #[schemars(with = "serde_json::Value")]
+    #[schemars(schema_with = "super::schema::number_or_word")]
     signal: Option<SignalParam>,
     /// How long until KILL. Default 2000.
     grace_ms: Option<u64>,

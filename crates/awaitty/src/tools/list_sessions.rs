@@ -11,6 +11,7 @@ use crate::text;
 #[serde(deny_unknown_fields)]
 struct Params {
     /// Also the panes of the user's tmux server. Not yet supported, so nothing is added.
+    #[schemars(skip)]
     #[serde(default = "yes")]
     #[expect(dead_code, reason = "a parameter of the contract whose backend is still to come")]
     tmux: bool,

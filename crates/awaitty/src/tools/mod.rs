@@ -34,6 +34,7 @@ use serde_json::Value;
 
 use crate::error::ToolError;
 use crate::sessions::Sessions;
+use crate::text;
 
 /// What a tool has to work with.
 #[derive(Clone, Debug)]
@@ -74,6 +75,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// What it takes.
     pub input: Arc<JsonObject>,
+    /// The same, as a model reads it.
+    pub listed: Arc<JsonObject>,
     /// What it gives.
     pub output: Arc<JsonObject>,
     run: Run,
@@ -112,13 +115,15 @@ where
     F: Future<Output = Answer<O>> + Send + 'static,
 {
     use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
+    let input = schema::input(&schema_for_input::<P>().expect("parameters are an object"));
     Tool {
         name,
         description,
         read_only: matches!(kind, Kind::Reads),
         destructive: matches!(kind, Kind::Ends),
         idempotent: matches!(kind, Kind::Reads | Kind::Ends),
-        input: schema::input(&schema_for_input::<P>().expect("parameters are an object")),
+        listed: schema::listed(name, &input),
+        input,
         output: schema::output(&schema_for_output::<O>()),
         run: Box::new(move |context| {
             let run = run.clone();
@@ -132,6 +137,26 @@ where
         }),
     }
 }
+
+/// What a call waits for and the last line of the program, for whoever looks on.
+pub async fn describe_wait(sessions: &Sessions, tool: &str, arguments: &Value) -> String {
+    let given = |name: &str| arguments[name].as_str();
+    let wanted = given("pattern")
+        .or(given("channel"))
+        .map_or_else(String::new, |wanted| format!(" {wanted:?}"));
+    let mut text = format!("{}{wanted}", tool.replace('_', " "));
+    if let Ok(entry) = sessions.find(given("session_id"))
+        && let Some(lines) = entry.handle.call(|driver| driver.session().last_lines(1)).await
+        && let Some(line) = lines.first()
+    {
+        let shown: String = text::visible(line).chars().take(DESCRIBED_CHARS).collect();
+        text += &format!(" in {}: {shown}", entry.label());
+    }
+    text
+}
+
+/// Characters of a program's last line that are told while it is waited for.
+const DESCRIBED_CHARS: usize = 80;
 
 /// A wait for the exit.
 pub(crate) fn exit_spec() -> Spec {

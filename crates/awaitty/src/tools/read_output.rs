@@ -13,7 +13,7 @@ use crate::text;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// The first line, by absolute number; default: the last `limit` lines.
     from_line: Option<u64>,

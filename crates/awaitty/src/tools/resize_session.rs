@@ -11,7 +11,7 @@ use crate::error::ToolError;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// 1 to 1000.
     cols: usize,

@@ -7,15 +7,54 @@
 use std::sync::Arc;
 
 use rmcp::model::JsonObject;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 /// The fields that are told of an output besides those that are always there: the ones to decide by. The
 /// others come with what they apply to, and nothing forbids them.
-const TELLING: [&str; 6] = ["changed", "exit_code", "found", "match", "outcome", "seq"];
+const TELLING: [&str; 2] = ["outcome", "seq"];
 
-/// Of the input of a tool.
+/// The fields that only say again what was asked for.
+const ASKED: [&str; 4] = ["channel", "cols", "rows", "session_id"];
+
+/// What is a number or a word.
+pub(super) fn number_or_word(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}]})
+}
+
+/// A list of words and objects.
+pub(super) fn words_or_objects(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({
+        "type": "array",
+        "items": {"anyOf": [{"type": "string"}, {"type": "object"}]}
+    })
+}
+
+/// A list of objects.
+pub(super) fn objects(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({"type": "array", "items": {"type": "object"}})
+}
+
+/// Of the input of a tool, in full: what the command line is made from.
 pub(super) fn input(schema: &JsonObject) -> Arc<JsonObject> {
     Arc::new(object(shorten(&Value::Object(schema.clone()), schema.get("$defs"))))
+}
+
+/// Of the input of a tool, for a model: what `send_input` explains is not explained again.
+pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
+    let mut short = JsonObject::clone(input);
+    let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
+        return Arc::new(short);
+    };
+    if let Some(id) = fields.get_mut("session_id").and_then(Value::as_object_mut)
+        && id.get("description") == Some(&json!("Id or name"))
+    {
+        id.remove("description");
+    }
+    if tool == "spawn" {
+        fields.insert("wait".into(), json!({"type": "object", "description": "As of send_input"}));
+    }
+    Arc::new(short)
 }
 
 /// Of the output of a tool: the fields at the top, and of which kind they are.
@@ -26,7 +65,10 @@ pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
         None => json!({}),
     };
     let required = whole["required"].as_array().cloned().unwrap_or_default();
-    let is_told = |name: &str| required.iter().any(|told| told == name) || TELLING.contains(&name);
+    let is_told = |name: &str| {
+        let is_required = required.iter().any(|told| told == name);
+        is_required && !ASKED.contains(&name) || TELLING.contains(&name)
+    };
     let fields = whole["properties"].as_object().into_iter().flatten();
     let fields = fields.filter(|(name, _)| is_told(name));
     let fields: Map<String, Value> =
@@ -63,6 +105,9 @@ fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
     let mut short = Map::new();
     for (name, value) in fields {
         let value = match (name.as_str(), value) {
+            ("description", Value::String(text)) => {
+                json!(text.strip_suffix('.').unwrap_or(text).replace('\n', " "))
+            }
             // That others are refused is said by the refusal.
             ("additionalProperties", Value::Bool(_)) => continue,
             ("$defs" | "$schema" | "title" | "format" | "default", _) => continue,

@@ -18,14 +18,14 @@ use crate::sessions::Entry;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// Text to type; `\n` is Enter.
     input: Option<String>,
     /// After `input`, in order: "enter", "ctrl+c", "shift+tab", "f5", a character, {"text": …}, {"paste": …} or
     /// {"mouse": {"row", "col", "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}}.
     #[serde(default)]
-    #[schemars(with = "Vec<serde_json::Value>")]
+    #[schemars(schema_with = "super::schema::words_or_objects")]
     keys: Vec<KeyParam>,
     /// `input` goes as one bracketed paste.
     #[serde(default)]

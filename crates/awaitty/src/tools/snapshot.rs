@@ -17,7 +17,7 @@ use crate::text;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// A seq: only the rows that changed since.
     since: Option<u64>,

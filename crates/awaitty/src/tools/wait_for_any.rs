@@ -28,7 +28,7 @@ const WAITS_IN_ONE_MAX: usize = 100;
 struct Params {
     /// Each {"session_id", and one of "text" (with "flags"), "change": ms, "settled": ms, "exit": true,
     /// "channel"; "since"}.
-    #[schemars(with = "Vec<Value>")]
+    #[schemars(schema_with = "super::schema::objects")]
     waits: Vec<Value>,
     /// "first" (default): answer when one is met; "all": when all have ended.
     mode: Option<Mode>,

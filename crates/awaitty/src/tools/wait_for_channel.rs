@@ -22,7 +22,7 @@ use crate::text;
 struct Params {
     /// Its name.
     channel: String,
-    /// Wait for a signal numbered above this. Default: the newest that an earlier wait was given.
+    /// The count above which to wait. Default: what an earlier wait was given, so none is lost.
     since: Option<u64>,
     /// Answer at once if this session's program exits first.
     session_id: Option<String>,
@@ -110,8 +110,7 @@ impl ChannelOutput {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_channel",
-        "Waits for a named signal, sent by `awaitty signal NAME --status $?` in a terminal or by signal_channel. \
-         One that came before is not lost.",
+        "Waits for a signal, sent by `awaitty signal NAME --status $?` in a terminal or by signal_channel.",
         Kind::Reads,
         run,
     )

@@ -19,7 +19,7 @@ const LINE_CHARS: usize = 200;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// Default 30000.
     timeout_ms: Option<u64>,

@@ -14,12 +14,12 @@ use crate::policy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
     /// "input" (default), "now", "screen" or a seq.
-    #[schemars(with = "serde_json::Value")]
+    #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
-    /// For how long the text must be unchanged. Default 300; 0 ends with the first change.
+    /// Unchanged for so long. Default 300; 0: the first change.
     stable_ms: Option<u64>,
     /// Default 5000.
     timeout_ms: Option<u64>,
@@ -37,8 +37,8 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_screen_change",
-        "Waits until the visible text differs from before your last input and has then been unchanged for \
-         stable_ms. A spinner gives changed: true, stable: false and names its rows for `ignore`.",
+        "Waits until the visible text has changed since your last input, and then settled. Names the rows that \
+         never do.",
         Kind::Reads,
         run,
     )

@@ -16,15 +16,14 @@ use crate::policy;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Id or name; optional where there is one session.
+    /// Id or name.
     session_id: Option<String>,
-    /// A regex (no look-around, no back-references). `^` and `$` match at the ends of rows.
+    /// Regex without look-around; `^` and `$` match at the ends of rows.
     pattern: String,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
-    /// "input" (default): text drawn since the last input; "now"; "screen": also what is there already;
-    /// or a seq.
-    #[schemars(with = "serde_json::Value")]
+    /// "input" (default): since the last input; "now"; "screen": also what is there already; or a seq.
+    #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
     /// Default 10000. 0 checks once.
     timeout_ms: Option<u64>,
@@ -36,8 +35,8 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_text",
-        "Waits until a regex matches text that the program drew after your last input (not its echo), even \
-         if it was visible only for a moment. Never sleep and poll: call this.",
+        "Waits until a regex matches text drawn after your last input (not its echo), even if it flashes by. \
+         Never sleep and poll.",
         Kind::Reads,
         run,
     )

@@ -1,9 +1,6 @@
 //! Limits that are set by flags and by the environment, at the edges that they then have.
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
 
-mod common;
-
-use common::{Server, awaitty};
+use crate::client::{Server, awaitty};
 use serde_json::{Value, json};
 
 /// Of two calls that do not end by themselves, whichever is taken up first, the other is refused.

@@ -1,4 +1,4 @@
-//! A client of `awaitty mcp` that writes and reads its lines of JSON, for tests of the program itself.
+//! A client that writes and reads lines of JSON, and the program with a runtime directory of its own.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -79,4 +79,48 @@ impl Drop for Server {
 /// The program under test.
 pub(crate) fn awaitty() -> Command {
     Command::new(env!("CARGO_BIN_EXE_awaitty"))
+}
+
+/// A runtime directory of its own, and the program with it. The daemon that is left there is ended.
+pub(crate) struct Home {
+    pub(crate) dir: std::path::PathBuf,
+}
+
+impl Home {
+    pub(crate) fn new(name: &str) -> Home {
+        let dir = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Home { dir }
+    }
+
+    /// The program, as a shell outside of any terminal of ours would start it.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = awaitty();
+        command.env("XDG_RUNTIME_DIR", &self.dir).env_remove("AWAITTY_SOCKET");
+        command
+    }
+
+    /// Runs the program: its exit status, its output as JSON if it is, and what it said of errors.
+    pub(crate) fn run(&self, args: &[&str]) -> (i32, Value, String) {
+        let output = self.command().args(args).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let json = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        (output.status.code().unwrap(), json, String::from_utf8(output.stderr).unwrap())
+    }
+
+    /// Runs a command that succeeds, and gives its JSON.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let mut all = vec![args[0], "--json"];
+        all.extend(&args[1..]);
+        let (status, json, errors) = self.run(&all);
+        assert_eq!(status, 0, "{args:?}: {json} {errors}");
+        json
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.run(&["daemon", "stop"]);
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
 }

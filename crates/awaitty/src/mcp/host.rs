@@ -1,0 +1,208 @@
+//! What all clients of a server share, and how one is served, over any stream.
+
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context as TaskContext, Poll};
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use rmcp::service::ServerInitializeError;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::Server;
+use crate::backend::processes;
+use crate::policy;
+use crate::sessions::Sessions;
+use crate::socket::{self, Listener};
+use crate::tools::{self, Tool};
+
+pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::all);
+
+/// The tools that `--tools core` offers: what one terminal at a time needs.
+const CORE_TOOLS: [&str; 8] = [
+    "close_session",
+    "list_sessions",
+    "send_input",
+    "snapshot",
+    "spawn",
+    "wait_for_exit",
+    "wait_for_screen_change",
+    "wait_for_text",
+];
+
+/// How a server serves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// When a wait answers `pending` to a client that asked for no progress.
+    pub call_limit: Duration,
+    /// The names of the tools that are offered.
+    pub tools: Vec<&'static str>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let tools = TOOLS.iter().map(|tool| tool.name).collect();
+        Options { call_limit: policy::CALL_LIMIT, tools }
+    }
+}
+
+/// The tools of a choice: `core`, `all`, or names with commas between them.
+///
+/// # Errors
+/// If there is no such tool.
+pub fn choose_tools(choice: &str) -> Result<Vec<&'static str>, String> {
+    match choice {
+        "all" => Ok(Options::default().tools),
+        "core" => Ok(CORE_TOOLS.into()),
+        names => names.split(',').map(str::trim).map(tool_named).collect(),
+    }
+}
+
+fn tool_named(name: &str) -> Result<&'static str, String> {
+    let known = TOOLS.iter().map(|tool| tool.name);
+    known.clone().find(|known| *known == name).ok_or_else(|| {
+        let known: Vec<&str> = known.collect();
+        format!("--tools: {name:?} is not a tool: use core, all, or some of {}", known.join(","))
+    })
+}
+
+/// What all clients of a server share.
+#[derive(Debug)]
+pub struct Host {
+    /// The terminals.
+    pub sessions: Arc<Sessions>,
+    /// Those who are connected by a socket.
+    pub guests: Guests,
+    pub(super) options: Options,
+    pub(super) calls: Semaphore,
+}
+
+/// How many are connected, and since when nobody is.
+#[derive(Debug)]
+pub struct Guests(watch::Sender<usize>);
+
+/// Somebody who is connected, until it is dropped.
+#[derive(Debug)]
+pub struct Guest<'g>(&'g Guests);
+
+impl Guests {
+    /// Somebody comes.
+    pub fn enter(&self) -> Guest<'_> {
+        self.0.send_modify(|count| *count += 1);
+        Guest(self)
+    }
+
+    /// How many there are, and a way to hear of a change.
+    pub fn watch(&self) -> watch::Receiver<usize> {
+        self.0.subscribe()
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Passes reads through, and says when the stream ends: the protocol's crate would wait five seconds for
+/// running calls then.
+struct EndReader<R> {
+    inner: R,
+    ended: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for EndReader<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        task: &mut TaskContext<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let (before, room) = (buffer.filled().len(), buffer.remaining());
+        let poll = Pin::new(&mut self.inner).poll_read(task, buffer);
+        let empty = room > 0 && buffer.filled().len() == before;
+        if matches!(&poll, Poll::Ready(read) if read.is_err() || empty) {
+            self.ended.cancel();
+        }
+        poll
+    }
+}
+
+impl Host {
+    /// A host without terminals.
+    pub fn new(options: Options) -> Arc<Host> {
+        Arc::new(Host {
+            sessions: Arc::new(Sessions::default()),
+            guests: Guests(watch::Sender::new(0)),
+            options,
+            calls: Semaphore::new(policy::limits().calls),
+        })
+    }
+
+    /// Serves one client until it goes away or `ended` is cancelled.
+    ///
+    /// # Errors
+    /// If the client does not speak the protocol.
+    pub async fn serve<R, W>(
+        self: &Arc<Self>,
+        reader: R,
+        writer: W,
+        ended: CancellationToken,
+    ) -> anyhow::Result<()>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let reader = EndReader { inner: reader, ended: ended.clone() };
+        let transport = AsyncRwTransport::new_server(reader, writer);
+        let server = Server::new(Arc::clone(self));
+        match server.serve_with_ct(transport, ended.clone()).await {
+            Ok(running) => tokio::select! {
+                end = running.waiting() => end.map(drop).map_err(anyhow::Error::from),
+                () = ended.cancelled() => Ok(()),
+            },
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends all programs.
+    pub async fn shut_down(&self) {
+        self.sessions.shut_down().await;
+        processes::end_orphans().await;
+    }
+}
+
+/// Serves standard input and output until the client goes away or `ended` is cancelled; ends all programs
+/// then.
+///
+/// # Errors
+/// If the client does not speak the protocol.
+pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::Result<()> {
+    let host = Host::new(options);
+    let own = format!("mcp-{}.sock", rustix::process::getpid().as_raw_nonzero());
+    // Without a socket everything works but signals from inside the terminals.
+    let listening = match socket::runtime_dir().and_then(|dir| Listener::bind(dir.join(own))) {
+        Ok(listener) => {
+            host.sessions.set_socket(listener.path());
+            Some(tokio::spawn(listener.serve(Arc::clone(&host), ended.clone())))
+        }
+        Err(error) => {
+            crate::log(&format!("no socket, so `awaitty signal` will not work: {error}"));
+            None
+        }
+    };
+    let (stdin, stdout) = rmcp::transport::stdio_pipes();
+    let served = host.serve(stdin, stdout, ended.clone()).await;
+    ended.cancel();
+    host.shut_down().await;
+    if let Some(listening) = listening {
+        // It takes its file away.
+        let _ = listening.await;
+    }
+    served
+}

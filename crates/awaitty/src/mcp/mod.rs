@@ -1,0 +1,291 @@
+//! MCP over stdio and sockets: translation only. What a tool does and takes is in `tools`; here it is listed, called
+//! and answered, with the traps of the protocol's crate taken care of.
+
+mod host;
+mod prompts;
+mod resources;
+
+pub use host::{Guest, Guests, Host, Options, choose_tools, serve_stdio};
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
+    CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam, Role,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    Tool as ListedTool, ToolAnnotations, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::error::ToolError;
+use crate::policy;
+use crate::tools::{self, Context, Reply, Tool};
+use host::TOOLS;
+
+const INSTRUCTIONS: &str = "Drives terminal programs. spawn starts one; send_input types, and with `wait` \
+answers when something happened and shows what changed; wait_for_text, wait_for_screen_change and \
+wait_for_exit wait without polling. Waits look at what came after your last input, so call them after \
+sending: nothing is missed and nothing stale matches. Every result has a `seq` to pass as `since`. session_id may be left out where there is one session.";
+
+/// One client's way to the host.
+#[derive(Debug)]
+struct Server {
+    host: Arc<Host>,
+    /// What it watches; the watching ends with it.
+    watched: Mutex<HashMap<String, DropGuard>>,
+}
+
+fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
+    let (mut answer, structured, text) = match result {
+        Ok(Reply { structured, text }) => (CallToolResult::success(Vec::new()), structured, text),
+        Err(ToolError { code, message }) => {
+            let text = format!("{code}: {message}");
+            (CallToolResult::error(Vec::new()), json!({ "code": code, "message": message }), text)
+        }
+    };
+    answer.structured_content = Some(structured);
+    answer.content = vec![ContentBlock::text(text)];
+    answer
+}
+
+fn listed(tool: &Tool) -> ListedTool {
+    let hints = ToolAnnotations::new()
+        .read_only(tool.read_only)
+        .destructive(tool.destructive)
+        .idempotent(tool.idempotent)
+        .open_world(!tool.read_only);
+    ListedTool::new(tool.name, tool.description, Arc::clone(&tool.listed))
+        .with_raw_output_schema(Arc::clone(&tool.output))
+        .with_annotations(hints)
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_completions();
+        ServerConfig::new(capabilities.build())
+            .with_server_info(Implementation::new("awaitty", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let offered = |tool: &&Tool| self.host.options.tools.contains(&tool.name);
+        Ok(ListToolsResult::with_all_items(TOOLS.iter().filter(offered).map(listed).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let host = &*self.host;
+        let offered = |tool: &&Tool| host.options.tools.contains(&tool.name);
+        let Some(tool) = TOOLS.iter().filter(offered).find(|tool| tool.name == request.name) else {
+            return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
+        };
+        let Ok(_slot) = host.calls.try_acquire() else {
+            let full = format!(
+                "{} calls are running, which is the limit: read the answers first",
+                policy::limits().calls
+            );
+            return Ok(reply(Err(ToolError::new("limit_reached", full))).into());
+        };
+        let token = context.meta.get_progress_token();
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        let asked = arguments.clone();
+        let call = tool.call(Context {
+            sessions: Arc::clone(&host.sessions),
+            call_limit: token.is_none().then_some(host.options.call_limit),
+            arguments,
+        });
+        // A tool that panics must not leave its caller without an answer.
+        let work = AssertUnwindSafe(call).catch_unwind();
+        let panicked = || Err(ToolError::new("internal", "the tool failed; the server goes on"));
+        let progress = async {
+            let Some(token) = token else { return std::future::pending().await };
+            for seconds in 1u32.. {
+                let done = f64::from(seconds) * policy::PROGRESS_INTERVAL.as_secs_f64();
+                tokio::time::sleep_until(tokio::time::Instant::now() + policy::PROGRESS_INTERVAL)
+                    .await;
+                let waiting = tools::describe_wait(&host.sessions, tool.name, &asked).await;
+                let note =
+                    ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
+                let peer = context.peer.clone();
+                // Sending may block on a client that does not read, and must hold up nobody.
+                tokio::spawn(async move { peer.notify_progress(note).await });
+            }
+        };
+        let result = tokio::select! {
+            biased;
+            done = work => done.unwrap_or_else(|_| panicked()),
+            () = context.ct.cancelled() => Err(ToolError::new("cancelled", "the call was cancelled")),
+            () = progress => panicked(),
+        };
+        Ok(reply(result).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let given = |name: &str| {
+            request.arguments.as_ref().and_then(|all| Some(all.get(name)?.as_str()?.to_owned()))
+        };
+        let text = prompts::get(&request.name, given)
+            .map_err(|wrong| ErrorData::invalid_params(wrong, None))?;
+        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(resources::list(&self.host.sessions)))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let text = resources::read(&self.host.sessions, &request.uri).await.map_err(not_found)?;
+        Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let values = match request.argument.name.as_str() {
+            "session_id" => resources::complete(&self.host.sessions, &request.argument.value),
+            _ => Vec::new(),
+        };
+        let info = CompletionInfo::with_all_values(values)
+            .map_err(|wrong| ErrorData::internal_error(wrong, None))?;
+        Ok(CompleteResult::new(info))
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let (host, uri, peer) = (Arc::clone(&self.host), request.uri, context.peer);
+        resources::read(&host.sessions, &uri).await.map_err(not_found)?;
+        let ended = CancellationToken::new();
+        self.watched().insert(uri.clone(), ended.clone().drop_guard());
+        tokio::spawn(ended.run_until_cancelled_owned(async move {
+            let changed = ResourceUpdatedNotificationParam::new(uri.clone());
+            let tell = move || -> BoxFuture<'static, bool> {
+                let (peer, changed) = (peer.clone(), changed.clone());
+                Box::pin(async move { peer.notify_resource_updated(changed).await.is_ok() })
+            };
+            let _ = resources::watch(&host.sessions, &uri, tell).await;
+        }));
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.watched().remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+        let watch = |uri: String| {
+            let (host, sink) = (Arc::clone(&self.host), context.sink().clone());
+            async move {
+                let changed = uri.clone();
+                let tell = move || -> BoxFuture<'static, bool> {
+                    let (sink, uri) = (sink.clone(), changed.clone());
+                    Box::pin(async move { sink.notify_resource_updated(uri).await.is_ok() })
+                };
+                let _ = resources::watch(&host.sessions, &uri, tell).await;
+            }
+        };
+        let watching = futures::future::join_all(uris.into_iter().map(watch));
+        tokio::select! {
+            () = context.cancelled() => {}
+            // A terminal that is gone is watched no more; the stream stays until it is cancelled.
+            _ = watching => context.cancelled().await,
+        }
+        Ok(())
+    }
+
+    /// A known method whose parameters do not parse comes here.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(match request.method.as_str() {
+            method @ ("tools/call" | "tools/list") => {
+                ErrorData::invalid_params(format!("malformed params for {method}"), None)
+            }
+            _ => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
+        })
+    }
+}
+
+impl Server {
+    fn new(host: Arc<Host>) -> Server {
+        Server { host, watched: Mutex::default() }
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<String, DropGuard>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_found(error: ToolError) -> ErrorData {
+    ErrorData::resource_not_found(error.message, None)
+}

@@ -1,0 +1,114 @@
+//! Screens and outputs as resources: listed, read, completed, and watched.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Condition, Outcome, Since, Spec};
+use futures::future::BoxFuture;
+use rmcp::model::{Resource, ResourceTemplate};
+use tokio::time::Instant;
+
+use crate::driver::Driver;
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::{Entry, Sessions};
+use crate::text;
+
+/// Whoever watches a screen hears of it no more often than this.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What a resource shows of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Screen,
+    Output,
+}
+
+const PARTS: [(&str, &str, Part); 2] = [
+    ("screen://", "The screen as text", Part::Screen),
+    ("output://", "The lines of output, also those that left the screen", Part::Output),
+];
+
+/// The resources there are: two a terminal.
+pub(super) fn list(sessions: &Sessions) -> Vec<Resource> {
+    let of = |entry: &Arc<Entry>| {
+        let (id, label) = (entry.id.clone(), text::visible(entry.label()));
+        PARTS.map(|(scheme, what, _)| {
+            Resource::new(
+                format!("{scheme}{id}"),
+                format!("{label} {}", scheme.trim_end_matches("://")),
+            )
+            .with_description(what)
+            .with_mime_type("text/plain")
+        })
+    };
+    sessions.all().iter().flat_map(of).collect()
+}
+
+/// What their addresses look like.
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    let template = |(scheme, what, _): (&str, &str, Part)| {
+        ResourceTemplate::new(format!("{scheme}{{session_id}}"), scheme.trim_end_matches("://"))
+            .with_description(what)
+            .with_mime_type("text/plain")
+    };
+    PARTS.map(template).into()
+}
+
+fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, Part), ToolError> {
+    for (scheme, _, part) in PARTS {
+        if let Some(id) = uri.strip_prefix(scheme) {
+            return Ok((sessions.find(Some(id))?, part));
+        }
+    }
+    Err(ToolError::argument(format!("{uri:?} is no resource: use screen://ID or output://ID")))
+}
+
+/// The text of a resource.
+pub(super) async fn read(sessions: &Sessions, uri: &str) -> Result<String, ToolError> {
+    let (entry, part) = find(sessions, uri)?;
+    let whole = entry.handle.call(move |driver| match part {
+        Part::Screen => driver.session().frame().text(),
+        Part::Output => driver.session().last_lines(policy::READ_LINES_MAX).join("\n"),
+    });
+    let whole = whole.await.ok_or_else(ToolError::gone)?;
+    let lines: Vec<String> = whole.lines().map(text::visible).collect();
+    let how = "the tool read_output gives lines by number";
+    Ok(text::cut(lines.join("\n"), policy::limits().result_chars, how))
+}
+
+/// The ids and names of terminals that begin like that.
+pub(super) fn complete(sessions: &Sessions, begun: &str) -> Vec<String> {
+    let all = sessions.all();
+    let names = all.iter().flat_map(|entry| [Some(entry.id.clone()), entry.name.clone()]);
+    names.flatten().filter(|name| name.starts_with(begun)).take(policy::COMPLETIONS_MAX).collect()
+}
+
+/// Tells of each change of a resource, until its terminal goes away.
+///
+/// # Errors
+/// If there is no such resource.
+pub(super) async fn watch(
+    sessions: &Sessions,
+    uri: &str,
+    tell: impl Fn() -> BoxFuture<'static, bool> + Send,
+) -> Result<(), ToolError> {
+    let (entry, _) = find(sessions, uri)?;
+    let seq = entry.handle.call(|driver| driver.session().frame().seq()).await;
+    let Some(mut seq) = seq else { return Ok(()) };
+    loop {
+        let condition =
+            Condition::Change { stable: Duration::ZERO, styles: false, ignore: Vec::new() };
+        let spec = Spec { condition, since: Since::Frame(seq), deadline: None };
+        let start = move |driver: &mut Driver| driver.start_wait(spec, policy::TIMEOUT_MAX);
+        let Some(Ok(mut running)) = entry.handle.start_wait(start).await else { return Ok(()) };
+        let Some(ended) = running.ended().await else { return Ok(()) };
+        seq = ended.frame.seq();
+        let over = matches!(ended.outcome, Outcome::Exited | Outcome::Closed);
+        if !tell().await || over {
+            return Ok(());
+        }
+        // What changes meanwhile is told once, afterwards.
+        tokio::time::sleep_until(Instant::now() + UPDATE_INTERVAL).await;
+    }
+}

@@ -1,0 +1,178 @@
+//! The daemon and the command line, as processes.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::thread;
+
+use crate::client::{Home, Server};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use serde_json::{Value, json};
+
+fn daemon_pid(home: &Home) -> Pid {
+    let status = home.run(&["daemon", "status", "--json"]).1;
+    Pid::from_raw(status["pid"].as_i64().unwrap() as i32).unwrap()
+}
+
+/// Waits until a process has ended.
+fn wait_for_end(pid: Pid) {
+    if let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) {
+        poll(&mut [PollFd::new(&process, PollFlags::IN)], None).unwrap();
+    }
+}
+
+/// The processes whose environment names a directory.
+fn processes_of(dir: &Path) -> Vec<String> {
+    let wanted = format!("XDG_RUNTIME_DIR={}", dir.display());
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environ.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes()) {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(String::from_utf8_lossy(&command).replace('\0', " ").trim_end().to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn fifty_calls_at_once_start_one_daemon() {
+    let home = Home::new("fifty");
+    thread::scope(|scope| {
+        let calls: Vec<_> = (0..50).map(|_| scope.spawn(|| home.run(&["ls", "--json"]))).collect();
+        for call in calls {
+            let (status, json, errors) = call.join().unwrap();
+            assert_eq!((status, json), (0, json!({"sessions": []})), "{errors}");
+        }
+    });
+    let daemons = processes_of(&home.dir);
+    assert_eq!(
+        daemons.iter().filter(|command| command.contains(" daemon ")).count(),
+        1,
+        "{daemons:?}"
+    );
+}
+
+#[test]
+fn a_daemon_that_was_killed_is_cleaned_up_after() {
+    let home = Home::new("killed");
+    // One that ignores the hangup, and one in a session of its own.
+    let script = "trap '' HUP; setsid sleep 1000 & sleep 1000 & echo UP; cat";
+    home.json(&["spawn", "--name", "a", "--wait-text", "UP", "--", "sh", "-c", script]);
+    let pid = daemon_pid(&home);
+    kill_process(pid, Signal::KILL).unwrap();
+    wait_for_end(pid);
+    let (status, json, errors) = home.run(&["ls", "--json"]);
+    assert_eq!((status, json), (0, json!({"sessions": []})));
+    assert!(errors.contains("the daemon before had died"), "{errors}");
+    let left = processes_of(&home.dir);
+    assert!(left.iter().all(|command| command.contains(" daemon ")), "{left:?}");
+    let (_, _, errors) = home.run(&["ls"]);
+    assert_eq!(errors, "", "it is said once");
+}
+
+#[test]
+fn sessions_outlive_calls_and_clients() {
+    let home = Home::new("outlive");
+    let mut client = Server::start(home.command().args(["mcp", "--daemon"]));
+    client.call("spawn", json!({"command": "cat", "name": "kept"}));
+    drop(client);
+    assert_eq!(home.json(&["ls"])["sessions"][0]["name"], "kept");
+    let sent = home.json(&["send", "kept", "hello\n", "--wait-text", "hello"]);
+    assert_eq!(sent["outcome"], "met");
+    let pid = daemon_pid(&home);
+    assert_eq!(home.run(&["daemon", "stop", "--json"]).1, json!({"stopped": true}));
+    wait_for_end(pid);
+    assert_eq!(processes_of(&home.dir), Vec::<String>::new());
+    assert_eq!(home.run(&["daemon", "stop", "--json"]).1, json!({"stopped": false}));
+    assert_eq!(home.run(&["daemon", "status", "--json"]).1, json!({"running": false}));
+}
+
+#[test]
+fn the_daemon_ends_when_it_is_idle() {
+    let home = Home::new("idle");
+    let mut first = home.command();
+    first.env("AWAITTY_IDLE_MS", "50").args(["spawn", "--", "sh", "-c", "read x"]);
+    assert!(first.status().unwrap().success());
+    // A program runs, so it stays; then it does not.
+    let pid = daemon_pid(&home);
+    home.json(&["send", "s1", "\n", "--wait-exit"]);
+    wait_for_end(pid);
+    assert_eq!(home.run(&["daemon", "status", "--json"]).1, json!({"running": false}));
+}
+
+#[test]
+fn how_a_call_ended_is_its_exit_status() {
+    let home = Home::new("status");
+    let run = |args: &[&str]| home.run(args).0;
+    assert_eq!(
+        run(&["spawn", "--wait-text", "UP", "--", "sh", "-c", "echo UP; read x; exit 3"]),
+        0
+    );
+    assert_eq!(run(&["wait-for-text", "s1", "UP"]), 0);
+    assert_eq!(run(&["wait-for-text", "UP"]), 0, "the only session need not be named");
+    assert_eq!(run(&["wait-for-text", "s2", "UP"]), 1);
+    assert_eq!(run(&["wait-for-text", "s1", "("]), 1);
+    assert_eq!(run(&["wait-for-text", "s1", "UP", "--timeout-ms", "soon"]), 2);
+    assert_eq!(run(&["wait-for-nothing"]), 2);
+    assert_eq!(run(&["wait-for-text", "s1", "NEVER", "--timeout-ms", "0"]), 3);
+    assert_eq!(run(&["send", "s1", "\n", "--wait-text", "NEVER"]), 4);
+    let exit = home.json(&["wait-for-exit", "s1"]);
+    assert_eq!((&exit["exited"], &exit["exit_code"]), (&json!(true), &json!(3)));
+}
+
+#[test]
+fn a_program_is_started_where_its_caller_is() {
+    let home = Home::new("here");
+    let script = "echo $(pwd) $COLOUR $TERM; cat";
+    let mut spawn = home.command();
+    spawn.current_dir("/usr").env("COLOUR", "blue").args([
+        "spawn",
+        "--json",
+        "--wait-text",
+        "term",
+    ]);
+    let output = spawn.args(["--", "sh", "-c", script]).output().unwrap();
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(shown["screen_text"], "/usr blue xterm-256color");
+}
+
+#[test]
+fn a_daemon_of_another_version_is_said_to_be_one() {
+    let home = Home::new("version");
+    fs::create_dir(home.dir.join("awaitty")).unwrap();
+    fs::set_permissions(home.dir.join("awaitty"), PermissionsExt::from_mode(0o700)).unwrap();
+    let listener = UnixListener::bind(home.dir.join("awaitty/daemon.sock")).unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (stream, _) = listener.accept().unwrap();
+            let mut line = String::new();
+            BufReader::new(&stream).read_line(&mut line).unwrap();
+            let info = json!({"serverInfo": {"name": "awaitty", "version": "9.9.9"}});
+            writeln!(&stream, "{}", json!({"jsonrpc": "2.0", "id": 0, "result": info})).unwrap();
+        });
+        let (status, _, errors) = home.run(&["ls"]);
+        assert_eq!(status, 1);
+        assert!(errors.contains("9.9.9") && errors.contains("awaitty daemon stop"), "{errors}");
+    });
+    drop(listener);
+    // Nobody answers now, so the file is replaced.
+    assert_eq!(home.run(&["ls"]).0, 0);
+}
+
+#[test]
+fn only_we_can_use_the_socket() {
+    let home = Home::new("mode");
+    home.json(&["ls"]);
+    let mode = |path: &str| fs::metadata(home.dir.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("awaitty"), 0o700);
+    assert_eq!(mode("awaitty/daemon.sock"), 0o600);
+    home.run(&["daemon", "stop"]);
+    fs::set_permissions(home.dir.join("awaitty"), PermissionsExt::from_mode(0o755)).unwrap();
+    let (status, _, errors) = home.run(&["ls"]);
+    assert_eq!(status, 1);
+    assert!(errors.contains("only you can use"), "{errors}");
+}
