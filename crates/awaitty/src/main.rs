@@ -46,8 +46,41 @@ enum Command {
         #[command(flatten)]
         limits: policy::Limits,
     },
+    /// Start a program, wait for its exit and print its screen.
+    Run {
+        /// End it after so many milliseconds.
+        #[arg(long, default_value_t = policy::TIMEOUT_MAX.as_millis() as u64)]
+        timeout_ms: u64,
+        /// Columns of its terminal.
+        #[arg(long, default_value_t = policy::COLS as u16)]
+        cols: u16,
+        /// Rows of its terminal.
+        #[arg(long, default_value_t = policy::ROWS as u16)]
+        rows: u16,
+        /// Print the structured result as JSON.
+        #[arg(long)]
+        json: bool,
+        /// The program and its arguments, after --.
+        #[arg(required = true, last = true)]
+        command: Vec<String>,
+    },
+    /// Sit down at a session's terminal; ctrl+] leaves it alone again.
+    Attach {
+        /// Id or name; may be left out where there is one session.
+        session_id: Option<String>,
+        /// Give the session the size of this terminal.
+        #[arg(long)]
+        resize: bool,
+    },
     /// Drive a shell and a full-screen program before your eyes.
     Demo,
+    /// Print the completions of a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
 }
 
 #[derive(Clone, Copy, Debug, Subcommand)]
@@ -67,11 +100,11 @@ enum DaemonAction {
 }
 
 fn main() {
-    let matches = Args::command().subcommands(cli::commands()).get_matches();
+    let matches = whole_command().get_matches();
     let (name, of_tool) = matches.subcommand().expect("clap insists on one");
     let tool = tools::all().into_iter().find(|tool| tool.name.replace('_', "-") == name);
     let status = match tool {
-        Some(tool) => cli::run(&tool, of_tool).map_err(anyhow::Error::from),
+        Some(tool) => cli::call(&tool, of_tool).map_err(anyhow::Error::from),
         None => Args::from_arg_matches(&matches).map_err(anyhow::Error::from).and_then(run),
     };
     if let Err(error) = &status {
@@ -81,8 +114,29 @@ fn main() {
     std::process::exit(status.unwrap_or(cli::exit::ERROR));
 }
 
+/// The commands of this file and those of the tools.
+fn whole_command() -> clap::Command {
+    Args::command().subcommands(cli::commands())
+}
+
 fn run(args: Args) -> anyhow::Result<i32> {
     match args.command {
+        Command::Run { timeout_ms, cols, rows, json, command } => {
+            return Ok(cli::run::run(&command, timeout_ms, [cols, rows], json)?);
+        }
+        Command::Attach { session_id, resize } => {
+            let left = cli::attach::run(session_id.as_deref(), resize)?;
+            let how = if left == cli::attach::Left::Detached {
+                "detached"
+            } else {
+                "the session has ended"
+            };
+            writeln!(std::io::stdout(), "{how}")?;
+        }
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut whole_command(), "awaitty", &mut std::io::stdout());
+        }
+        Command::Man => clap_mangen::Man::new(whole_command()).render(&mut std::io::stdout())?,
         Command::Daemon { action: Some(DaemonAction::Stop { json }), .. } => stop(json)?,
         Command::Daemon { action: Some(DaemonAction::Status { json }), .. } => status(json)?,
         Command::Mcp { daemon: true, .. } => proxy::run()?,
@@ -112,6 +166,7 @@ async fn serve(command: Command) -> anyhow::Result<()> {
             daemon::run(background, Duration::from_millis(idle_ms), ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
+        _ => Ok(()),
     }
 }
 

@@ -14,6 +14,7 @@ mod send_input;
 mod signal_channel;
 mod snapshot;
 mod spawn;
+mod styled;
 mod wait_for_any;
 mod wait_for_channel;
 mod wait_for_exit;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::exit::ExitOutput;
 use super::outcome::{ChangeOutput, changes, fits, header};
 use super::params::max_chars;
-use super::{Answer, Context, Kind, Tool};
+use super::{Answer, Context, Kind, Tool, styled};
 use crate::driver::Driver;
 use crate::error::ToolError;
 use crate::text;
@@ -21,7 +21,7 @@ struct Params {
     session_id: Option<String>,
     /// A seq: only the rows that changed since.
     since: Option<u64>,
-    /// "text" (default) or "annotated": styles marked, e.g. [r+]error[/].
+    /// "text" (default), "annotated": styles marked, e.g. [r+]error[/], or "styled": runs to draw.
     format: Option<String>,
     /// The first and last row to show, from 1.
     rows: Option<[usize; 2]>,
@@ -71,12 +71,22 @@ struct Output {
     selection: Vec<SelectionOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    /// The rows as runs of one style.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    styled: Option<Vec<Vec<styled::Run>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Vec<ChangeOutput>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scrolled: Option<isize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     history_truncated: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Text,
+    Annotated,
+    Styled,
 }
 
 pub(super) fn tool() -> Tool {
@@ -118,6 +128,7 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
         exit: session.exit().into(),
         selection: selection.collect(),
         text: None,
+        styled: None,
         changes: None,
         scrolled: None,
         history_truncated: None,
@@ -143,12 +154,13 @@ fn rows(driver: &Driver, frame: &Frame, params: &Params, annotated: bool) -> Vec
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let annotated = match params.format.as_deref().unwrap_or("text") {
-        "text" => false,
-        "annotated" => true,
+    let format = match params.format.as_deref().unwrap_or("text") {
+        "text" => Format::Text,
+        "annotated" => Format::Annotated,
+        "styled" => Format::Styled,
         other => {
             return Err(ToolError::argument(format!(
-                "format: {other:?} is neither \"text\" nor \"annotated\""
+                "format: {other:?} is none of \"text\", \"annotated\" and \"styled\""
             )));
         }
     };
@@ -160,7 +172,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let entry = context.sessions.find(params.session_id.as_deref())?;
     let made = entry.handle.call({
         let entry = Arc::clone(&entry);
-        move |driver| make(driver, &entry, &params, annotated)
+        move |driver| make(driver, &entry, &params, format)
     });
     made.await.ok_or_else(ToolError::gone)?
 }
@@ -169,7 +181,7 @@ fn make(
     driver: &mut Driver,
     entry: &crate::sessions::Entry,
     params: &Params,
-    annotated: bool,
+    format: Format,
 ) -> Answer<Output> {
     const HOW: &str = "ask for some rows, or read_output";
     let session = driver.session();
@@ -192,7 +204,11 @@ fn make(
         }
         output.history_truncated = Some(true);
     }
-    let rows = rows(driver, &frame, params, annotated);
+    if format == Format::Styled {
+        output.styled = Some(styled::rows(&frame));
+        return Ok((output, head));
+    }
+    let rows = rows(driver, &frame, params, format == Format::Annotated);
     let plain: Vec<&str> = rows.iter().map(|(_, row)| row.as_str()).collect();
     let plain = plain.join("\n");
     output.text = Some(text::cut(plain.trim_end_matches('\n').to_owned(), max, HOW));

@@ -5,3 +5,4 @@ mod channels;
 mod client;
 mod daemon;
 mod flags;
+mod people;

@@ -1,6 +1,9 @@
 //! The command line's face of the tools: a subcommand each, made from the same schema that an MCP client
 //! reads, so that there is one description of every parameter.
 
+pub mod attach;
+pub mod run;
+
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -78,6 +81,26 @@ fn command(tool: &Tool) -> Command {
         .about(tool.description)
         .arg(json.help("Print the structured result as JSON"))
         .visible_aliases(face.short);
+    let extra = |name: &'static str, long, help| {
+        Arg::new(name).long(long).action(ArgAction::SetTrue).help(help)
+    };
+    match tool.name {
+        "list_sessions" => {
+            command = command.arg(extra(
+                "--watch",
+                "watch",
+                "Show the table anew when something changes",
+            ));
+        }
+        "snapshot" => {
+            command = command.arg(extra(
+                "--plain",
+                "plain",
+                "Print the text of the screen and nothing else",
+            ))
+        }
+        _ => {}
+    }
     for name in face.positions {
         let Some(field) = properties(&tool.input).get(*name) else { continue };
         command = command.arg(positional(tool, name, field));
@@ -130,8 +153,8 @@ fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
         // A pattern behind an optional session: with one argument it is the pattern.
         _ => arg.allow_hyphen_values(name == "input" || name == "pattern"),
     };
-    let follows_optional = tool.name == "wait_for_text" && name == "pattern";
-    arg.required(required && !follows_optional)
+    // Behind a session that may be left out nothing can be insisted on here; the tool does.
+    arg.required(required && !face_of(tool).positions.contains(&"session_id"))
 }
 
 fn flag(path: &str, field: &Value) -> Arg {
@@ -180,7 +203,8 @@ pub fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, String> {
         }
     }
     if tool.name == "spawn" {
-        spawn_here(&mut arguments, matches);
+        let words = matches.get_raw("command").into_iter().flatten();
+        spawn_here(&mut arguments, words.map(|word| word.to_string_lossy().into_owned()));
     }
     if tool.name == "wait_for_text" && !arguments.contains_key("pattern") {
         let Some(pattern) = arguments.remove("session_id") else {
@@ -220,12 +244,9 @@ fn loose(value: &str) -> Value {
 }
 
 /// A program is started where its caller is, and with the caller's variables, not the daemon's.
-fn spawn_here(arguments: &mut Map<String, Value>, matches: &ArgMatches) {
-    let mut words = matches.get_raw("command").into_iter().flatten();
-    let mut word = || words.next().map(|word| word.to_string_lossy().into_owned());
-    arguments.insert("command".to_owned(), json!(word()));
-    let args: Vec<String> = std::iter::from_fn(word).collect();
-    arguments.insert("args".to_owned(), json!(args));
+fn spawn_here(arguments: &mut Map<String, Value>, mut words: impl Iterator<Item = String>) {
+    arguments.insert("command".to_owned(), json!(words.next()));
+    arguments.insert("args".to_owned(), words.collect());
     if !arguments.contains_key("cwd")
         && let Ok(here) = std::env::current_dir()
     {
@@ -248,8 +269,11 @@ fn spawn_here(arguments: &mut Map<String, Value>, matches: &ArgMatches) {
 ///
 /// # Errors
 /// If the daemon cannot be reached.
-pub fn run(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
+pub fn call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     let as_json = matches.get_flag("--json");
+    if run::is_watched(matches) {
+        return run::watch_list();
+    }
     let mut arguments = match arguments(tool, matches) {
         Ok(arguments) => arguments,
         Err(wrong) => return Err(io::Error::other(wrong)),
@@ -268,8 +292,24 @@ pub fn run(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     let mut waiting = Waiting::default();
     let answered = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
     waiting.clear();
-    print(&answered, as_json)?;
+    let text = answered.structured["text"].as_str();
+    match (tool.name, text) {
+        ("list_sessions", _) if !as_json => write(&run::table(&answered))?,
+        ("snapshot", Some(text)) if matches.get_flag("--plain") => write(&format!("{text}\n"))?,
+        _ => print(&answered, as_json)?,
+    }
     Ok(status(&answered))
+}
+
+/// Writes to standard output; whoever reads may have had enough.
+fn write(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error),
+        }
+    })
 }
 
 /// The server of the terminal that we are in; outside of any, the daemon.
@@ -308,24 +348,18 @@ impl Waiting {
 
 /// Prints an answer: JSON for programs, the text for people, mistakes on standard error.
 fn print(answered: &Answered, as_json: bool) -> io::Result<()> {
-    let mut stdout = io::stdout();
-    let result = match (as_json, answered.is_error) {
-        (true, _) => writeln!(stdout, "{}", answered.structured),
-        (false, true) => return writeln!(io::stderr(), "awaitty: {}", answered.text.trim_end()),
+    match (as_json, answered.is_error) {
+        (true, _) => write(&format!("{}\n", answered.structured)),
+        (false, true) => writeln!(io::stderr(), "awaitty: {}", answered.text.trim_end()),
         (false, false) => {
             let (header, rest) = answered.text.split_once('\n').unwrap_or((&answered.text, ""));
-            if stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-                writeln!(stdout, "\x1b[1;36m{header}\x1b[m\n{}", rest.trim_end())
+            if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+                write(&format!("\x1b[1;36m{header}\x1b[m\n{}\n", rest.trim_end()))
             } else {
-                writeln!(stdout, "{}", answered.text.trim_end())
+                write(&format!("{}\n", answered.text.trim_end()))
             }
         }
-    };
-    // Whoever reads may have had enough.
-    result.or_else(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
+    }
 }
 
 fn status(answered: &Answered) -> i32 {

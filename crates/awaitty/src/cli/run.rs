@@ -1,0 +1,109 @@
+//! Subcommands that are more than one call: `awaitty run`, and `awaitty ls --watch`.
+
+use std::io::{self, Write};
+
+use clap::ArgMatches;
+use serde_json::{Value, json};
+
+use super::{Waiting, exit};
+use crate::client::{Answered, Client};
+
+/// How often a list that is watched is made anew although nothing changed: for its ages.
+const WATCH_MS: u64 = 1_000;
+
+/// `awaitty run -- CMD`: starts it, waits for its exit and prints its screen. The session is closed then, and
+/// on a timeout too.
+///
+/// # Errors
+/// If the daemon cannot be reached.
+pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -> io::Result<i32> {
+    let mut client = Client::daemon(&mut |note| crate::log(note))?;
+    client.check_version()?;
+    let mut spawn = json!({"cols": size[0], "rows": size[1]});
+    if let Value::Object(arguments) = &mut spawn {
+        super::spawn_here(arguments, command.iter().cloned());
+    }
+    let spawned = client.call("spawn", &spawn, &mut |_| {})?;
+    if spawned.is_error {
+        super::print(&spawned, as_json)?;
+        return Ok(exit::ERROR);
+    }
+    let id = &spawned.structured["session_id"];
+    let wait = json!({"session_id": id, "timeout_ms": timeout_ms});
+    let mut waiting = Waiting::default();
+    let ended = client.call("wait_for_exit", &wait, &mut |what| waiting.show(what))?;
+    waiting.clear();
+    client.call("close_session", &json!({"session_id": id}), &mut |_| {})?;
+    super::print(&ended, as_json)?;
+    Ok(super::status(&ended))
+}
+
+/// `awaitty ls --watch`: the table, made anew when a session changes.
+///
+/// # Errors
+/// If the daemon goes away.
+pub fn watch_list() -> io::Result<i32> {
+    let mut client = Client::daemon(&mut |note| crate::log(note))?;
+    client.check_version()?;
+    loop {
+        let listed = client.call("list_sessions", &json!({}), &mut |_| {})?;
+        let mut stdout = io::stdout();
+        write!(stdout, "\x1b[H\x1b[J{}", table(&listed).replace('\n', "\r\n"))?;
+        stdout.flush()?;
+        let sessions = listed.structured["sessions"].as_array().cloned().unwrap_or_default();
+        let change = |session: &Value| json!({"session_id": session["session_id"], "change": 0, "since": session["seq"]});
+        let running = sessions.iter().filter(|session| session["state"] == "running");
+        let mut waits: Vec<Value> = running.map(change).take(99).collect();
+        // With no session there is still the time to wait for.
+        waits.push(json!({"channel": "awaitty:list", "since": u64::MAX}));
+        client.call(
+            "wait_for_any",
+            &json!({"waits": waits, "timeout_ms": WATCH_MS}),
+            &mut |_| {},
+        )?;
+    }
+}
+
+/// Tells whether the list is to be watched.
+pub(super) fn is_watched(matches: &ArgMatches) -> bool {
+    matches.try_get_one::<bool>("--watch").ok().flatten().copied().unwrap_or(false)
+}
+
+/// The sessions as a table, its columns as wide as they must be.
+pub(super) fn table(listed: &Answered) -> String {
+    let sessions = listed.structured["sessions"].as_array().cloned().unwrap_or_default();
+    if sessions.is_empty() {
+        return "no sessions: awaitty spawn -- COMMAND starts one\n".to_owned();
+    }
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let state = |session: &Value| match (&session["exit_code"], &session["signal"]) {
+        (Value::Number(code), _) => format!("exited {code}"),
+        (_, Value::String(signal)) => format!("ended {signal}"),
+        _ => text(&session["state"]),
+    };
+    let head = ["ID", "NAME", "STATE", "SIZE", "SEQ", "IDLE", "COMMAND"].map(str::to_owned);
+    let row = |session: &Value| {
+        let name = session["name"].as_str().unwrap_or("-").to_owned();
+        let size = format!("{}x{}", session["cols"], session["rows"]);
+        let idle = format!("{:.1}s", session["idle_ms"].as_f64().unwrap_or(0.0) / 1000.0);
+        [
+            text(&session["session_id"]),
+            name,
+            state(session),
+            size,
+            text(&session["seq"]),
+            idle,
+            text(&session["command"]),
+        ]
+    };
+    let rows: Vec<_> = std::iter::once(head).chain(sessions.iter().map(row)).collect();
+    let width = |col: usize| rows.iter().map(|row| row[col].chars().count()).max().unwrap_or(0);
+    let mut table = String::new();
+    for row in &rows {
+        let cells: Vec<String> =
+            row.iter().enumerate().map(|(i, cell)| format!("{cell:<0$}", width(i))).collect();
+        table += cells.join("  ").trim_end();
+        table.push('\n');
+    }
+    table
+}

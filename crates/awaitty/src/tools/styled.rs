@@ -1,0 +1,69 @@
+//! Rows as runs of text in one style: for those who draw them, in a terminal or on a page. Colours are
+//! numbers of the palette or `#rrggbb`, so no escape sequence of a program gets through.
+
+use awaitty_core::{Attrs, Color, Frame, Row, Style, Underline};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::text;
+
+/// Some cells of one style.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Run {
+    text: String,
+    /// The foreground: a number of the palette, or `#rrggbb`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fg: Option<Value>,
+    /// The background, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bg: Option<Value>,
+    /// Any of bold, dim, italic, underline, blink, inverse, conceal, strike.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attrs: Vec<&'static str>,
+}
+
+/// The rows of a frame.
+pub(super) fn rows(frame: &Frame) -> Vec<Vec<Run>> {
+    frame.rows().iter().map(|shown| row(shown)).collect()
+}
+
+fn row(row: &Row) -> Vec<Run> {
+    let (mut runs, mut col) = (Vec::new(), 0);
+    let mut push = |from: usize, to: usize, style: &Style| {
+        if from < to {
+            // Blanks behind the text are not in it, but a style may show there.
+            let missing = to.saturating_sub(from.max(row.width()));
+            let shown = text::visible(row.slice(from, to)) + &" ".repeat(missing);
+            runs.push(run(shown, style));
+        }
+    };
+    for span in row.styles() {
+        let (from, to) = (usize::from(span.from), usize::from(span.to));
+        push(col, from, &Style::default());
+        push(from, to, &span.value);
+        col = to;
+    }
+    push(col, row.width(), &Style::default());
+    runs
+}
+
+fn run(text: String, style: &Style) -> Run {
+    let color = |color: Color| match color {
+        Color::Default => None,
+        Color::Indexed(number) => Some(json!(number)),
+        Color::Rgb(r, g, b) => Some(json!(format!("#{r:02x}{g:02x}{b:02x}"))),
+    };
+    let attrs = [
+        (Attrs::BOLD, "bold"),
+        (Attrs::DIM, "dim"),
+        (Attrs::ITALIC, "italic"),
+        (Attrs::BLINK, "blink"),
+        (Attrs::INVERSE, "inverse"),
+        (Attrs::CONCEALED, "conceal"),
+        (Attrs::STRIKE, "strike"),
+    ];
+    let attrs = attrs.into_iter().filter(|(attr, _)| style.attrs.has(*attr)).map(|(_, name)| name);
+    let underline = (style.underline != Underline::None).then_some("underline");
+    Run { text, fg: color(style.fg), bg: color(style.bg), attrs: attrs.chain(underline).collect() }
+}

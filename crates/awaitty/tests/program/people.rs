@@ -1,0 +1,130 @@
+//! What people see: a session that they sit down at, lists, runs. Our own terminal looks at it.
+
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+
+/// A server whose terminals stand for a person's, with the daemon of `home`.
+fn person(home: &Home) -> Server {
+    Server::start(home.command().arg("mcp"))
+}
+
+/// Starts the program in a person's terminal.
+fn start(person: &mut Server, home: &Home, args: &[&str], wait: Value) -> Value {
+    let program = env!("CARGO_BIN_EXE_awaitty").to_owned();
+    let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
+    let env = json!({"XDG_RUNTIME_DIR": home.dir});
+    person.call(
+        "spawn",
+        json!({"command": program, "args": args, "cols": 60, "rows": 12, "env": env, "wait": wait}),
+    )
+}
+
+#[test]
+fn a_person_sits_down_at_a_session_and_leaves() {
+    let home = Home::new("attach");
+    let script = "printf '\\033[31mred\\033[m\\n'; read x; echo got $x; read y; echo got $y; cat";
+    home.json(&[
+        "spawn",
+        "--name",
+        "a",
+        "--cols",
+        "40",
+        "--rows",
+        "8",
+        "--wait-text",
+        "red",
+        "--",
+        "sh",
+        "-c",
+        script,
+    ]);
+    let mut person = person(&home);
+    let shown = start(&mut person, &home, &["attach", "a"], json!({"text": "ctrl\\+\\] detaches"}));
+    assert!(shown["screen_text"].as_str().unwrap().starts_with("red"), "{shown}");
+    let styled = person.call("snapshot", json!({"format": "annotated"}));
+    assert!(styled["text"].as_str().unwrap().starts_with("[r]red[/]"), "{styled}");
+    let typed =
+        person.call("send_input", json!({"input": "hello\n", "wait": {"text": "got hello"}}));
+    assert_eq!(typed["outcome"], "met");
+    // What others type is seen too.
+    home.json(&["send", "a", "other\n"]);
+    let seen = person.call("wait_for_text", json!({"pattern": "got other"}));
+    assert_eq!(seen["outcome"], "met");
+    let left = person.call("send_input", json!({"keys": ["ctrl+]"], "wait": {"exit": true}}));
+    assert_eq!((&left["outcome"], &left["exit_code"]), (&json!("met"), &json!(0)), "{left}");
+    let screen = person.call("snapshot", json!({}));
+    assert!(screen["text"].as_str().unwrap().ends_with("detached"), "{screen}");
+    assert_eq!(home.json(&["ls"])["sessions"][0]["state"], "running");
+}
+
+#[test]
+fn a_list_that_is_watched_shows_what_comes() {
+    let home = Home::new("watch");
+    let mut person = person(&home);
+    start(&mut person, &home, &["ls", "--watch"], json!({"text": "no sessions"}));
+    home.json(&["spawn", "--name", "fresh", "--", "cat"]);
+    assert_eq!(
+        person.call("wait_for_text", json!({"pattern": "fresh +running"}))["outcome"],
+        "met"
+    );
+}
+
+#[test]
+fn a_long_wait_says_what_it_waits_for() {
+    let home = Home::new("long");
+    home.json(&[
+        "spawn",
+        "--name",
+        "a",
+        "--wait-text",
+        "step",
+        "--",
+        "sh",
+        "-c",
+        "echo step 3 of 9; cat",
+    ]);
+    let mut person = person(&home);
+    let args = ["wait-for-text", "a", "NEVER", "--timeout-ms", "60000"];
+    let shown = start(&mut person, &home, &args, json!({"text": "NEVER.*step 3 of 9"}));
+    assert_eq!(shown["outcome"], "met", "{shown}");
+}
+
+#[test]
+fn colours_go_to_a_terminal_and_never_into_a_pipe() {
+    let home = Home::new("colour");
+    home.json(&["spawn", "--name", "a", "--wait-text", "hi", "--", "sh", "-c", "echo hi; cat"]);
+    let piped = home.command().args(["snapshot", "a"]).output().unwrap();
+    assert!(!piped.stdout.contains(&0x1b));
+    assert!(piped.stdout.starts_with(b"[a] seq="));
+    let mut person = person(&home);
+    start(&mut person, &home, &["snapshot", "a"], json!({"exit": true}));
+    let raw = person.call("read_output", json!({"raw": true}));
+    assert!(raw["raw"].as_str().unwrap().contains("\\x1b[1;36m[a]"), "{raw}");
+}
+
+#[test]
+fn run_starts_waits_and_prints() {
+    let home = Home::new("run");
+    let (status, text, _) = home.run(&["run", "--", "sh", "-c", "echo one; echo two; exit 3"]);
+    assert_eq!(status, 0);
+    let text = text.as_str().unwrap();
+    assert!(text.contains("exit_code=3") && text.ends_with("1\tone\n2\ttwo\n"), "{text}");
+    let json = home.json(&["run", "--", "sh", "-c", "exit 3"]);
+    assert_eq!(json["exit_code"], 3);
+    assert_eq!(home.run(&["run", "--timeout-ms", "50", "--", "cat"]).0, 3);
+    assert_eq!(home.run(&["run", "--", "no-such-program"]).0, 1);
+    assert_eq!(home.run(&["run"]).0, 2);
+    assert_eq!(home.json(&["ls"]), json!({"sessions": []}));
+}
+
+#[test]
+fn completions_and_the_manual_know_the_tools() {
+    let home = Home::new("man");
+    for shell in ["bash", "zsh", "fish"] {
+        let (status, text, _) = home.run(&["completions", shell]);
+        assert!(status == 0 && text.as_str().unwrap().contains("wait-for-text"), "{shell}");
+    }
+    let (status, text, _) = home.run(&["man"]);
+    assert!(status == 0 && text.as_str().unwrap().contains("wait\\-for\\-text"));
+}
