@@ -1,10 +1,14 @@
 //! awaitty drives terminal programs and knows when something happened.
 //!
-//! Every capability is a tool: one file in [`tools`], the same for an MCP client and, later, for the
-//! command line. [`sessions`] holds the terminals, [`driver`] is the task of one, [`backend`] where it
-//! comes from. What a wait means is decided in `awaitty-core`, which does no I/O.
+//! [`Awaitty`] starts programs, [`Session`] is one of them; [`blocking`] has the same without a runtime. Every
+//! capability is a tool: one file in [`tools`], the same for an MCP client ([`mcp`]), for the command line
+//! ([`cli`], over the [`daemon`]'s socket) and for the library. [`sessions`] holds the terminals, [`driver`] is
+//! the task of one, [`backend`] where it comes from. What a wait means is decided in `awaitty-core`, which does
+//! no I/O.
 
+pub mod api;
 pub mod backend;
+pub mod blocking;
 pub mod cli;
 pub mod client;
 pub mod daemon;
@@ -19,6 +23,9 @@ pub mod signals;
 pub mod socket;
 pub mod text;
 pub mod tools;
+
+pub use api::{Answer, Awaitty, Session};
+pub use error::ToolError;
 
 /// Says something to whoever reads the log: standard error, since standard output is the protocol's.
 #[expect(clippy::print_stderr, reason = "the one place that logs")]

@@ -130,13 +130,16 @@ impl Sessions {
                 None => entry.id.clone(),
             })
             .collect();
-        let known = if known.is_empty() { "none: spawn one".to_owned() } else { known.join(", ") };
+        let known = match known.as_slice() {
+            [] => "There is none yet: spawn one".to_owned(),
+            known => format!("There are: {}", known.join(", ")),
+        };
         found.cloned().ok_or_else(|| {
             let what = match id {
                 Some(id) => format!("there is no session {id:?}"),
                 None => "session_id is needed where there is not exactly one session".to_owned(),
             };
-            ToolError::new("unknown_session", format!("{what}. There are: {known}"))
+            ToolError::new("unknown_session", format!("{what}. {known}"))
         })
     }
 

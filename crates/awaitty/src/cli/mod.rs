@@ -78,7 +78,15 @@ fn command(tool: &Tool) -> Command {
     let face = face_of(tool);
     let json = Arg::new("--json").long("json").action(ArgAction::SetTrue);
     let mut command = Command::new(kebab(tool.name))
-        .about(tool.description)
+        .about(
+            tool.description
+                .split(". ")
+                .next()
+                .unwrap_or_default()
+                .trim_end_matches('.')
+                .to_owned(),
+        )
+        .long_about(tool.description)
         .arg(json.help("Print the structured result as JSON"))
         .visible_aliases(face.short);
     let extra = |name: &'static str, long, help| {
@@ -225,6 +233,10 @@ fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>,
         Some("boolean") => json!(first == "true"),
         Some("integer") => json!(first.parse::<i64>().map_err(|error| error.to_string())?),
         Some("string") => json!(first),
+        Some("array") if field["items"]["type"] == "integer" => {
+            let numbers: Result<Vec<i64>, _> = all.iter().map(|value| value.parse()).collect();
+            json!(numbers.map_err(|error| format!("--{}: {error}", kebab(id)))?)
+        }
         Some("array") => all.iter().map(|value| loose(value)).collect(),
         Some("object") => {
             let pair = |value: &String| match value.split_once('=') {

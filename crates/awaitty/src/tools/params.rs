@@ -22,10 +22,27 @@ pub(crate) fn parse<P: DeserializeOwned>(arguments: Value) -> Result<P, ToolErro
     };
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
-        let what = error.into_inner().to_string();
+        let what = in_words(&error.into_inner().to_string());
         let place = if path == "." { String::new() } else { format!("{path}: ") };
         ToolError::argument(format!("{place}{what}"))
     })
+}
+
+/// What the parser says, without the names that types have in Rust.
+fn in_words(error: &str) -> String {
+    let said = match error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
+        Some((name, _)) => return format!("{name}: it is missing, and must be given"),
+        None => error,
+    };
+    let kinds = [
+        ("expected u64", "expected a whole number from 0"),
+        ("expected usize", "expected a whole number from 0"),
+        ("expected u32", "expected a whole number from 0"),
+        ("expected i64", "expected a whole number"),
+        ("expected i32", "expected a whole number"),
+        ("unknown field", "unknown parameter"),
+    ];
+    kinds.iter().fold(said.to_owned(), |said, (from, to)| said.replace(from, to))
 }
 
 /// Some clients send `50.0` where they mean 50.

@@ -1,8 +1,11 @@
 //! The program itself: `awaitty mcp`, the daemon and the command line, as processes.
 #![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
 
+mod agree;
 mod channels;
 mod client;
 mod daemon;
 mod flags;
+mod mcp;
 mod people;
+mod texts;

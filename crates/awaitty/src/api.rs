@@ -1,0 +1,234 @@
+//! The tools as a library: the same calls with the same meaning, for Rust programs and tests.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::ToolError;
+use crate::sessions::Sessions;
+use crate::tools::{self, Context, Reply};
+
+/// Terminals, and the programs in them. Cheap to clone; must be used inside a Tokio runtime.
+///
+/// ```
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), awaitty::ToolError> {
+/// use awaitty::Awaitty;
+///
+/// let awaitty = Awaitty::new();
+/// let shell = awaitty.spawn("sh").await?;
+/// shell.send("echo RE''ADY\n").await?;
+/// let found = shell.wait_for_text("READY").await?;
+/// assert!(found.is_met());
+/// assert_eq!(found.screen().lines().filter(|line| *line == "READY").count(), 1);
+/// let exited = shell.send_and_wait("exit 3\n", "exit").await?;
+/// assert_eq!(exited.exit_code(), Some(3));
+/// awaitty.shut_down().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Awaitty {
+    sessions: Arc<Sessions>,
+}
+
+/// A program in a terminal. It goes on when this is dropped; [`close`](Self::close) ends it.
+#[derive(Clone, Debug)]
+pub struct Session {
+    awaitty: Awaitty,
+    id: String,
+}
+
+/// What a call was answered with.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    json: Value,
+    text: String,
+}
+
+impl Awaitty {
+    /// No terminals yet.
+    pub fn new() -> Awaitty {
+        Awaitty::default()
+    }
+
+    /// Calls a tool by its name, with the parameters that an MCP client would give.
+    ///
+    /// # Errors
+    /// If there is no such tool, or the call makes no sense; nothing has changed then.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+        let Some(tool) = tools::all().into_iter().find(|known| known.name == tool) else {
+            return Err(ToolError::argument(format!("there is no tool {tool:?}")));
+        };
+        let context = Context { sessions: Arc::clone(&self.sessions), call_limit: None, arguments };
+        let Reply { structured, text } = tool.call(context).await?;
+        Ok(Answer { json: structured, text })
+    }
+
+    /// Starts a program from a command line, which is split as a shell does it.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub async fn spawn(&self, command: &str) -> Result<Session, ToolError> {
+        self.spawn_with(json!({ "command": command })).await
+    }
+
+    /// Starts a program with the parameters of the tool `spawn`.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub async fn spawn_with(&self, arguments: Value) -> Result<Session, ToolError> {
+        let spawned = self.call("spawn", arguments).await?;
+        let id = spawned.json()["session_id"].as_str().unwrap_or_default().to_owned();
+        Ok(Session { awaitty: self.clone(), id })
+    }
+
+    /// The session of an id or a name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn session(&self, id: &str) -> Result<Session, ToolError> {
+        let id = self.sessions.find(Some(id))?.id.clone();
+        Ok(Session { awaitty: self.clone(), id })
+    }
+
+    /// Ends all programs and everything that they started.
+    pub async fn shut_down(&self) {
+        self.sessions.shut_down().await;
+    }
+}
+
+impl Session {
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Calls a tool on this session.
+    ///
+    /// # Errors
+    /// If the call makes no sense; nothing has changed then.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+        let mut all = Map::from_iter([("session_id".to_owned(), json!(self.id))]);
+        if let Value::Object(arguments) = arguments {
+            all.extend(arguments);
+        }
+        self.awaitty.call(tool, Value::Object(all)).await
+    }
+
+    /// Types text; `\n` is Enter.
+    ///
+    /// # Errors
+    /// If the program has exited, or does not read.
+    pub async fn send(&self, input: &str) -> Result<Answer, ToolError> {
+        self.call("send_input", json!({ "input": input })).await
+    }
+
+    /// Presses keys, by their names.
+    ///
+    /// # Errors
+    /// If a name is not known; nothing was sent then.
+    pub async fn press(&self, keys: &[&str]) -> Result<Answer, ToolError> {
+        self.call("send_input", json!({ "keys": keys })).await
+    }
+
+    /// Types text and waits: for `"exit"`, for `"settled"`, or else for text that matches.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send), and if the pattern is wrong.
+    pub async fn send_and_wait(&self, input: &str, until: &str) -> Result<Answer, ToolError> {
+        let wait = match until {
+            "exit" => json!({"exit": true}),
+            "settled" => json!({"settled": 300}),
+            pattern => json!({ "text": pattern }),
+        };
+        self.call("send_input", json!({"input": input, "wait": wait, "diff": false})).await
+    }
+
+    /// Waits until text that was drawn since the last input matches.
+    ///
+    /// # Errors
+    /// If the pattern is wrong. A timeout is an answer.
+    pub async fn wait_for_text(&self, pattern: &str) -> Result<Answer, ToolError> {
+        self.call("wait_for_text", json!({ "pattern": pattern })).await
+    }
+
+    /// Waits until the screen has changed since the last input, and settled.
+    ///
+    /// # Errors
+    /// If the session was closed.
+    pub async fn wait_for_screen_change(&self) -> Result<Answer, ToolError> {
+        self.call("wait_for_screen_change", json!({})).await
+    }
+
+    /// Waits until the program has exited.
+    ///
+    /// # Errors
+    /// If the session was closed.
+    pub async fn wait_for_exit(&self) -> Result<Answer, ToolError> {
+        self.call("wait_for_exit", json!({})).await
+    }
+
+    /// The screen as it is.
+    ///
+    /// # Errors
+    /// If the session was closed.
+    pub async fn snapshot(&self) -> Result<Answer, ToolError> {
+        self.call("snapshot", json!({})).await
+    }
+
+    /// Ends the program and everything it started.
+    ///
+    /// # Errors
+    /// If it was closed before.
+    pub async fn close(self) -> Result<Answer, ToolError> {
+        self.call("close_session", json!({})).await
+    }
+}
+
+impl Answer {
+    /// All of it, as the structured content that an MCP client gets.
+    pub fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// All of it, for a reader.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How a wait ended: `met`, `timeout`, `exited` or `closed`.
+    pub fn outcome(&self) -> Option<&str> {
+        self.json["outcome"].as_str()
+    }
+
+    /// Tells whether what was waited for holds.
+    pub fn is_met(&self) -> bool {
+        self.outcome() == Some("met")
+    }
+
+    /// The frame's number: what comes after it is asked for by `since`.
+    pub fn seq(&self) -> Option<u64> {
+        self.json["seq"].as_u64()
+    }
+
+    /// The text on the screen, if the call gives it.
+    pub fn screen(&self) -> &str {
+        self.json["screen_text"].as_str().or(self.json["text"].as_str()).unwrap_or_default()
+    }
+
+    /// The text that matched.
+    pub fn matched(&self) -> Option<&str> {
+        self.json["match"]["text"].as_str()
+    }
+
+    /// The program's exit status, if it has exited with one.
+    pub fn exit_code(&self) -> Option<i32> {
+        self.json["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok())
+    }
+
+    /// Why a wait did not end as hoped.
+    pub fn why(&self) -> Option<&str> {
+        self.json["why"].as_str()
+    }
+}

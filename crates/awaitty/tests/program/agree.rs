@@ -1,0 +1,104 @@
+//! One surface: the command line's `--json`, an MCP client's structured content and the library say the same.
+
+use std::collections::BTreeSet;
+
+use awaitty::tools;
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+
+/// A tool, its arguments, and the same as a command line.
+type Step = (&'static str, Value, &'static str);
+
+fn acts() -> Vec<Step> {
+    let spawn = json!({"command": "sh", "args": ["-c", "echo UP; cat"], "name": "a", "cols": 40, "rows": 6,
+        "wait": {"text": "UP"}});
+    let hello = json!({"session_id": "a", "input": "hello\n", "wait": {"text": "hello"}});
+    let rows = json!({"session_id": "a", "format": "annotated", "rows": [1, 2]});
+    vec![
+        (
+            "spawn",
+            spawn,
+            "spawn --name a --cols 40 --rows 6 --wait-text UP -- sh -c 'echo UP; cat'",
+        ),
+        ("list_sessions", json!({}), "ls"),
+        ("send_input", hello, "send a 'hello\n' --wait-text hello"),
+        ("snapshot", json!({"session_id": "a"}), "snapshot a"),
+        ("snapshot", rows, "snapshot a --format annotated --rows 1 2"),
+        ("read_output", json!({"session_id": "a", "from_line": 2}), "read a --from-line 2"),
+        ("search_output", json!({"pattern": "HELLO", "flags": "i"}), "search HELLO --flags i"),
+        ("resize_session", json!({"session_id": "a", "cols": 50, "rows": 8}), "resize a 50 8"),
+    ]
+}
+
+fn waits() -> Vec<Step> {
+    let never = json!({"session_id": "a", "pattern": "NEVER", "timeout_ms": 0});
+    let change = json!({"session_id": "a", "since": 0, "stable_ms": 0});
+    let any = json!({"waits": [{"session_id": "a", "text": "hello"}, {"channel": "d"}]});
+    let any_line = r#"wait-for-any '{"session_id": "a", "text": "hello"}' '{"channel": "d"}'"#;
+    let signal = json!({"channel": "c", "status": 1, "message": "m"});
+    let bad_key = json!({"session_id": "a", "keys": ["ctrl+nope"]});
+    vec![
+        ("wait_for_text", json!({"session_id": "a", "pattern": "hel+o"}), "wait-for-text a hel+o"),
+        ("wait_for_text", never, "wait-for-text a NEVER --timeout-ms 0"),
+        ("wait_for_screen_change", change, "wait-for-screen-change a --since 0 --stable-ms 0"),
+        ("signal_channel", signal, "signal c --status 1 --message m"),
+        ("wait_for_channel", json!({"channel": "c"}), "wait-for-channel c"),
+        ("wait_for_any", any, any_line),
+        ("send_input", json!({"session_id": "a", "keys": ["ctrl+d"]}), "send a --keys ctrl+d"),
+        ("wait_for_exit", json!({"session_id": "a"}), "wait-for-exit a"),
+        ("wait_for_text", json!({"session_id": "nope", "pattern": "x"}), "wait-for-text nope x"),
+        ("send_input", bad_key, "send a --keys ctrl+nope"),
+        ("close_session", json!({"session_id": "a"}), "close a"),
+    ]
+}
+
+/// What depends on the moment is the same in all of them.
+fn without_moments(value: Value) -> Value {
+    const MOMENTS: [&str; 8] =
+        ["pid", "elapsed_ms", "seq", "created", "idle_ms", "last_change_ms", "from", "why"];
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(name, _)| !MOMENTS.contains(&name.as_str()))
+            .map(|(name, value)| (name, without_moments(value)))
+            .collect(),
+        Value::Array(all) => all.into_iter().map(without_moments).collect(),
+        other => other,
+    }
+}
+
+async fn by_library(steps: &[Step]) -> Vec<Value> {
+    let awaitty = awaitty::Awaitty::new();
+    let mut answers = Vec::new();
+    for (tool, arguments, _) in steps {
+        answers.push(match awaitty.call(tool, arguments.clone()).await {
+            Ok(answer) => answer.json().clone(),
+            Err(error) => json!({"code": error.code, "message": error.message}),
+        });
+    }
+    awaitty.shut_down().await;
+    answers
+}
+
+#[tokio::test]
+async fn three_ways_say_the_same() {
+    let steps = [acts(), waits()].concat();
+    let tried: BTreeSet<&str> = steps.iter().map(|(tool, _, _)| *tool).collect();
+    let all: BTreeSet<&str> = tools::all().iter().map(|tool| tool.name).collect();
+    assert_eq!(tried, all, "every tool is tried");
+
+    let library = by_library(&steps).await;
+    let home = Home::new("agree");
+    let mut client = Server::start(home.command().arg("mcp"));
+    for ((tool, arguments, line), library) in steps.iter().zip(library) {
+        let library = without_moments(library);
+        let mcp = without_moments(client.call(tool, arguments.clone()));
+        assert_eq!(mcp, library, "{tool} {arguments}: MCP and library");
+        let words = shell_words::split(line).unwrap();
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        words.insert(1, "--json");
+        let cli = without_moments(home.run(&words).1);
+        assert_eq!(cli, library, "{line}: command line and library");
+    }
+}

@@ -1,0 +1,77 @@
+//! What the protocol has besides tools: prompts, resources, completion; and the choice of tools.
+
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_choice_of_tools() {
+    let home = Home::new("choice");
+    for (choice, count) in [("all", 14), ("core", 8), ("spawn,snapshot", 2)] {
+        let mut server = Server::start(home.command().args(["mcp", "--tools", choice]));
+        let list = server.request("tools/list", json!({}))["result"]["tools"].clone();
+        assert_eq!(names(&list).len(), count, "{choice}");
+        let call = json!({"name": "signal_channel", "arguments": {"channel": "a"}});
+        let known = server.request("tools/call", call)["error"].is_null();
+        assert_eq!(known, choice == "all", "{choice}");
+    }
+    let (status, _, errors) = home.run(&["mcp", "--tools", "spawn,nope"]);
+    assert!(status == 2 && errors.contains("\"nope\" is not a tool"), "{errors}");
+}
+
+#[test]
+fn prompts() {
+    let home = Home::new("prompts");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let list = server.request("prompts/list", json!({}))["result"]["prompts"].clone();
+    assert_eq!(names(&list).len(), 3);
+    let get = json!({"name": "run_and_watch", "arguments": {"command": "make test"}});
+    let got = server.request("prompts/get", get)["result"].clone();
+    assert!(got["messages"][0]["content"]["text"].as_str().unwrap().contains("`make test`"));
+    assert_eq!(server.request("prompts/get", json!({"name": "nope"}))["error"]["code"], -32602);
+}
+
+#[test]
+fn resources_are_listed_read_completed_and_watched() {
+    let home = Home::new("resources");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let script = "seq 30; echo UP; cat";
+    server.call("spawn", json!({"command": "sh", "args": ["-c", script], "name": "build", "rows": 5, "wait": {"text": "UP"}}));
+    let listed = server.request("resources/list", json!({}))["result"]["resources"].clone();
+    let uris: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|one| one["uri"].as_str().unwrap()).collect();
+    assert_eq!(uris, ["screen://s1", "output://s1"]);
+    let templates = server.request("resources/templates/list", json!({}))["result"].clone();
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "screen://{session_id}");
+    let mut read = |uri: &str| {
+        let read = server.request("resources/read", json!({ "uri": uri }))["result"].clone();
+        read["contents"][0]["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(read("screen://build"), "28\n29\n30\nUP");
+    assert!(read("output://s1").starts_with("1\n2\n3\n"));
+    let unknown = server.request("resources/read", json!({"uri": "screen://nope"}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("There are: s1 (build)"));
+
+    let complete = json!({"ref": {"type": "ref/resource", "uri": "screen://{session_id}"},
+        "argument": {"name": "session_id", "value": "b"}});
+    let completed = server.request("completion/complete", complete)["result"].clone();
+    assert_eq!(completed["completion"]["values"], json!(["build"]));
+
+    server.request("resources/subscribe", json!({"uri": "screen://s1"}));
+    let sent =
+        server.send("tools/call", json!({"name": "send_input", "arguments": {"input": "x\n"}}));
+    // The answer and the notice come in either order.
+    let both = [server.next(), server.next()];
+    assert!(both.iter().any(|message| message["id"] == json!(sent)), "{both:?}");
+    let updated = |message: &&Value| message["method"] == "notifications/resources/updated";
+    let notice = both.iter().find(updated).unwrap();
+    assert_eq!(notice["params"]["uri"], "screen://s1");
+    server.request("resources/unsubscribe", json!({"uri": "screen://s1"}));
+    let sessions = server.call("list_sessions", json!({}));
+    server.call("send_input", json!({"input": "y\n", "wait": {"text": "y"}}));
+    assert!(sessions["sessions"][0]["waits"].as_u64().unwrap() <= 1);
+}

@@ -1,0 +1,143 @@
+//! The texts that people and models read, as they are: the tool list, every `--help`, every mistake. Set
+//! `UPDATE_TEXTS=1` to write them anew, and look at the difference.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+
+/// What the whole tool list may cost, at four characters a token.
+const TOKENS_MAX: usize = 3_000;
+
+fn check(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/texts").join(name);
+    if std::env::var_os("UPDATE_TEXTS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    for (i, (kept, now)) in kept.lines().zip(text.lines()).enumerate() {
+        assert_eq!(now, kept, "{name}, line {}: if it is meant, UPDATE_TEXTS=1", i + 1);
+    }
+    assert_eq!(
+        text.lines().count(),
+        kept.lines().count(),
+        "{name}: if it is meant, UPDATE_TEXTS=1"
+    );
+}
+
+#[test]
+fn the_tool_list() {
+    let home = Home::new("tools");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let list = server.request("tools/list", json!({}))["result"]["tools"].clone();
+    let cost = list.to_string().chars().count() / 4;
+    assert!(cost <= TOKENS_MAX, "{cost} tokens");
+    check("tools.json", &(serde_json::to_string_pretty(&list).unwrap() + "\n"));
+}
+
+#[test]
+fn every_help() {
+    let home = Home::new("help");
+    let help = |args: &[&str]| {
+        let mut command = home.command();
+        command.env_clear().env("XDG_RUNTIME_DIR", &home.dir).args(args).arg("--help");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let top = help(&[]);
+    let mut text = top.clone();
+    let commands = top.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty());
+    for command in
+        commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
+    {
+        write!(text, "\n==== awaitty {command}\n{}", help(&[command])).unwrap();
+    }
+    for action in ["stop", "status"] {
+        write!(text, "\n==== awaitty daemon {action}\n{}", help(&["daemon", action])).unwrap();
+    }
+    check("help.txt", &text);
+}
+
+/// Calls that make no sense, one a line.
+fn mistakes() -> Vec<(&'static str, Value)> {
+    let long = "x".repeat(4_097);
+    vec![
+        ("spawn", json!({})),
+        ("spawn", json!({"command": ""})),
+        ("spawn", json!({"command": "a 'b"})),
+        ("spawn", json!({"command": "/no/such/program"})),
+        ("spawn", json!({"command": "no-such-program"})),
+        ("spawn", json!({"command": "/etc/passwd"})),
+        ("spawn", json!({"command": "cat", "cwd": "/no/such/folder"})),
+        ("spawn", json!({"command": "cat", "cols": 0})),
+        ("spawn", json!({"command": "cat", "rows": 501})),
+        ("spawn", json!({"command": "cat", "name": "a b"})),
+        ("spawn", json!({"command": "cat", "name": "s1"})),
+        ("spawn", json!({"command": "cat", "name": "up"})),
+        ("spawn", json!({"command": "cat", "scrollback": 1_000_001})),
+        ("spawn", json!({"command": "cat", "backend": "tmux"})),
+        ("spawn", json!({"command": "cat", "record": true})),
+        ("spawn", json!({"command": "cat", "colour": 1})),
+        ("spawn", json!({"command": "cat", "wait": {}})),
+        ("spawn", json!({"command": "cat", "wait": {"text": "a", "exit": true}})),
+        ("send_input", json!({"session_id": "up"})),
+        ("send_input", json!({"session_id": "up", "keys": ["ctrl+nope"]})),
+        ("send_input", json!({"session_id": "up", "keys": [{"mouse": {"row": 0, "col": 1}}]})),
+        (
+            "send_input",
+            json!({"session_id": "up", "keys": [{"mouse": {"row": 1, "col": 1, "button": "fourth"}}]}),
+        ),
+        ("send_input", json!({"session_id": "up", "input": long})),
+        ("send_input", json!({"session_id": "done", "input": "x"})),
+        ("send_input", json!({"session_id": "nope", "input": "x"})),
+        ("send_input", json!({"input": "x"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "(a"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "(?=a)"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "(a)\\1"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "(\\w{1000}){1000}"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "a".repeat(4_097)})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "a", "flags": "q"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "a", "since": "later"})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "a", "since": 1_000})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "a", "timeout_ms": -1})),
+        ("wait_for_text", json!({"session_id": "up", "pattern": "a", "timeout_ms": 86_400_001})),
+        ("snapshot", json!({"session_id": "up", "format": "pdf"})),
+        ("snapshot", json!({"session_id": "up", "rows": [2, 1]})),
+        ("snapshot", json!({"session_id": "up", "since": 1_000})),
+        ("snapshot", json!({"session_id": "up", "max_chars": 0})),
+        ("read_output", json!({"session_id": "up", "limit": 0})),
+        ("search_output", json!({"pattern": "a", "context": 21})),
+        ("resize_session", json!({"session_id": "up", "cols": 1_001, "rows": 10})),
+        ("close_session", json!({"session_id": "up", "signal": "NOPE"})),
+        ("close_session", json!({"session_id": "up", "grace_ms": 60_001})),
+        ("signal_channel", json!({"channel": "a b"})),
+        ("signal_channel", json!({"channel": "a", "message": "m".repeat(4_097)})),
+        ("wait_for_any", json!({"waits": []})),
+        ("wait_for_any", json!({"waits": [{"session_id": "up"}]})),
+        ("wait_for_any", json!({"waits": [{"channel": "a", "since": "now"}]})),
+    ]
+}
+
+#[test]
+fn every_mistake() {
+    let home = Home::new("mistakes");
+    let mut server = Server::start(home.command().arg("mcp"));
+    server.call("spawn", json!({"command": "cat", "name": "up"}));
+    server.call("spawn", json!({"command": "true", "name": "done", "wait": {"exit": true}}));
+    let mut text = String::new();
+    for (tool, arguments) in mistakes() {
+        let answer = server.call(tool, arguments.clone());
+        let (code, message) = (answer["code"].as_str(), answer["message"].as_str());
+        let (Some(code), Some(message)) = (code, message) else {
+            panic!("{tool} {arguments}: {answer}")
+        };
+        let asked: String = arguments.to_string().chars().take(80).collect();
+        writeln!(text, "{tool} {asked}\n  {code}: {message}").unwrap();
+    }
+    let sessions = server.call("list_sessions", json!({}));
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 2, "nothing has changed");
+    check("mistakes.txt", &text);
+}
