@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
@@ -73,6 +74,15 @@ impl Client {
             note(died);
         }
         Client::connect(&path)
+    }
+
+    /// Does not wait for longer than that for an answer.
+    ///
+    /// # Errors
+    /// If it is no time at all.
+    pub fn limit(&self, longest: Duration) -> io::Result<()> {
+        self.input.set_write_timeout(Some(longest))?;
+        self.output.get_ref().set_read_timeout(Some(longest))
     }
 
     /// The process that answers.

@@ -108,6 +108,11 @@ impl Sessions {
         let _ = self.socket.set(path.to_owned());
     }
 
+    /// Where programs reach the server, if it listens.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.get().map(PathBuf::as_path)
+    }
+
     /// All terminals, oldest first.
     pub fn all(&self) -> Vec<Arc<Entry>> {
         self.lock().clone()

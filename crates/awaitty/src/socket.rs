@@ -53,6 +53,16 @@ pub fn daemon_path() -> io::Result<PathBuf> {
     Ok(runtime_dir()?.join("daemon.sock"))
 }
 
+/// The sockets of the other servers of this user.
+pub fn others(own: &Path) -> Vec<PathBuf> {
+    let Some(folder) = own.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else {
+        return Vec::new();
+    };
+    let is_other =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "sock") && path != own;
+    folder.flatten().map(|entry| entry.path()).filter(is_other).collect()
+}
+
 /// A socket that is listened on; its file goes with it.
 #[derive(Debug)]
 pub struct Listener {

@@ -1,10 +1,16 @@
 //! `signal_channel`.
 
+use std::path::Path;
+use std::time::Duration;
+
 use awaitty_core::Signal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{Answer, Context, Kind, Tool};
+use crate::client::Client;
+use crate::socket;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +27,10 @@ struct Params {
     /// The process it comes from; `awaitty signal` fills it in.
     #[schemars(skip)]
     pid: Option<u32>,
+    /// Another server of this user had it first, and has told all the others.
+    #[serde(default)]
+    #[schemars(skip)]
+    relayed: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,12 +49,32 @@ pub(super) fn tool() -> Tool {
     )
 }
 
+/// How long another server has to take a signal; one that is stopped must not hold up the rest.
+const RELAY_MAX: Duration = Duration::from_millis(500);
+
+/// Channels are the host's, so the other servers of this user hear of a signal too. One that does not
+/// answer is gone or stuck, and nobody waits there.
+fn relay(other: &Path, arguments: &Value) {
+    if let Ok(mut client) = Client::connect(other)
+        && client.limit(RELAY_MAX).is_ok()
+    {
+        let _ = client.call("signal_channel", arguments, &mut |_| {});
+    }
+}
+
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let Params { channel, status, message, session, pid } = params;
+    let Params { channel, status, message, session, pid, relayed } = params;
     // A terminal's mark ends in its id, and begins with the number of the server it belongs to.
     let session = session.map(|mark| mark.rsplit('-').next().unwrap_or_default().to_owned());
     let signal = Signal { number: 0, status, message, session, pid };
     let count = context.sessions.signals.signal(&channel, signal)?;
+    if let Some(own) = context.sessions.socket().filter(|_| !relayed) {
+        let others = socket::others(own);
+        let mut arguments = context.arguments.clone();
+        arguments["relayed"] = json!(true);
+        let relay = move || others.iter().for_each(|other| relay(other, &arguments));
+        let _ = tokio::task::spawn_blocking(relay).await;
+    }
     let text = format!("[{channel}] signalled count={count}");
     Ok((Output { channel, count }, text))
 }

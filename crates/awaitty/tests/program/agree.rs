@@ -89,8 +89,9 @@ async fn three_ways_say_the_same() {
     assert_eq!(tried, all, "every tool is tried");
 
     let library = by_library(&steps).await;
-    let home = Home::new("agree");
-    let mut client = Server::start(home.command().arg("mcp"));
+    // Each in a world of its own: channels are the host's.
+    let (home, other) = (Home::new("agree"), Home::new("agree-mcp"));
+    let mut client = Server::start(other.command().arg("mcp"));
     for ((tool, arguments, line), library) in steps.iter().zip(library) {
         let library = without_moments(library);
         let mcp = without_moments(client.call(tool, arguments.clone()));

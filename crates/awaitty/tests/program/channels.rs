@@ -180,3 +180,20 @@ fn signals_outlive_the_daemon() {
     );
     assert_eq!(home.run(&["wait-for-channel", "a", "--timeout-ms", "0"]).0, 3);
 }
+
+#[test]
+fn signals_reach_all_servers_of_a_user() {
+    let home = Home::new("host");
+    let (mut one, mut other) = (start(&home), start(&home));
+    home.json(&["signal", "from_daemon", "--status", "1"]);
+    signal(&mut one, "from_one", 2);
+    let script = "awaitty signal from_terminal --status 3; cat";
+    other.call("spawn", json!({"command": "sh", "args": ["-c", script]}));
+    for (channel, status) in [("from_daemon", 1), ("from_one", 2), ("from_terminal", 3)] {
+        for server in [&mut one, &mut other] {
+            let got = wait(server, channel, 10_000);
+            assert_eq!((&got["count"], &got["status"]), (&json!(1), &json!(status)), "{channel}");
+        }
+        assert_eq!(home.json(&["wait-for-channel", channel])["status"], status);
+    }
+}

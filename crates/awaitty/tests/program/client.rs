@@ -11,6 +11,8 @@ pub(crate) struct Server {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     last_id: u64,
+    /// Messages that came while another was waited for.
+    early: Vec<Value>,
 }
 
 impl Server {
@@ -19,7 +21,7 @@ impl Server {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Server { child, input, output, last_id: 0 };
+        let mut server = Server { child, input, output, last_id: 0, early: Vec::new() };
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});
         server.request("initialize", hello);
@@ -41,18 +43,27 @@ impl Server {
 
     /// The next message.
     pub(crate) fn next(&mut self) -> Value {
+        if self.early.is_empty() { self.read() } else { self.early.remove(0) }
+    }
+
+    fn read(&mut self) -> Value {
         let mut line = String::new();
         assert!(self.output.read_line(&mut line).unwrap() > 0, "the server went away");
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The answer to a request; what comes before it is passed over.
+    /// The answer to a request; what comes before it is kept.
     pub(crate) fn answer(&mut self, id: u64) -> Value {
+        let is_it = |message: &Value| message["id"] == json!(id);
+        if let Some(at) = self.early.iter().position(is_it) {
+            return self.early.remove(at);
+        }
         loop {
-            let message = self.next();
-            if message["id"] == json!(id) {
+            let message = self.read();
+            if is_it(&message) {
                 return message;
             }
+            self.early.push(message);
         }
     }
 
