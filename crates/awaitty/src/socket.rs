@@ -53,6 +53,17 @@ pub fn daemon_path() -> io::Result<PathBuf> {
     Ok(runtime_dir()?.join("daemon.sock"))
 }
 
+/// Takes away the sockets of servers that were killed: they are named after a process that is no more.
+pub fn remove_stale(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix("mcp-").and_then(|rest| rest.strip_suffix(".sock"));
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// The sockets of the other servers of this user.
 pub fn others(own: &Path) -> Vec<PathBuf> {
     let Some(folder) = own.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else {

@@ -1,5 +1,6 @@
 //! What all clients of a server share, and how one is served, over any stream.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context as TaskContext, Poll};
@@ -186,7 +187,11 @@ pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::
     let host = Host::new(options);
     let own = format!("mcp-{}.sock", rustix::process::getpid().as_raw_nonzero());
     // Without a socket everything works but signals from inside the terminals.
-    let listening = match socket::runtime_dir().and_then(|dir| Listener::bind(dir.join(own))) {
+    let listen = |folder: PathBuf| {
+        socket::remove_stale(&folder);
+        Listener::bind(folder.join(own))
+    };
+    let listening = match socket::runtime_dir().and_then(listen) {
         Ok(listener) => {
             host.sessions.set_socket(listener.path());
             Some(tokio::spawn(listener.serve(Arc::clone(&host), ended.clone())))

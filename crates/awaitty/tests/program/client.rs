@@ -80,6 +80,15 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Hangs up, and waits until the server has ended.
+    pub(crate) fn end(mut self) {
+        let (closed, _) = std::io::pipe().map(|(reader, writer)| (writer, reader)).unwrap();
+        self.input = ChildStdin::from(std::os::fd::OwnedFd::from(closed));
+        self.child.wait().unwrap();
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -176,3 +176,19 @@ fn only_we_can_use_the_socket() {
     assert_eq!(status, 1);
     assert!(errors.contains("only you can use"), "{errors}");
 }
+
+#[test]
+fn a_server_takes_its_socket_away_and_those_of_servers_that_were_killed() {
+    let home = Home::new("sockets");
+    let sockets = || {
+        let entries = fs::read_dir(home.dir.join("awaitty")).unwrap().flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "sock")).count()
+    };
+    // Dropping a client of this kind kills its server.
+    drop(Server::start(home.command().arg("mcp")));
+    assert_eq!(sockets(), 1);
+    let second = Server::start(home.command().arg("mcp"));
+    assert_eq!(sockets(), 1, "only its own");
+    second.end();
+    assert_eq!(sockets(), 0);
+}

@@ -128,3 +128,27 @@ fn completions_and_the_manual_know_the_tools() {
     let (status, text, _) = home.run(&["man"]);
     assert!(status == 0 && text.as_str().unwrap().contains("wait\\-for\\-text"));
 }
+
+#[test]
+fn the_readme_can_be_pasted_into_a_shell() {
+    let home = Home::new("readme");
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let text = std::fs::read_to_string(readme).unwrap();
+    let (_, rest) = text.split_once("## From the command line").unwrap();
+    let block = rest.split("```").nth(1).unwrap().strip_prefix("sh\n").unwrap();
+    // The program that is tested stands for the one that would be built.
+    let (build, rest) = block.split_once('\n').unwrap();
+    assert!(build.starts_with("cargo build --release && PATH="), "{build}");
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_awaitty")).parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-e", "-c", rest]).env("PATH", path).env("XDG_RUNTIME_DIR", &home.dir);
+    let output = shell.env_remove("AWAITTY_SOCKET").output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{shown} {}", String::from_utf8_lossy(&output.stderr));
+    for part in
+        ["settled=true", "found=true", "exit status 3", "status=0 message=\"fine\"", "closed"]
+    {
+        assert!(shown.contains(part), "{part:?} in {shown}");
+    }
+}
