@@ -13,15 +13,14 @@ pub(crate) struct Server {
     last_id: u64,
     /// Messages that came while another was waited for.
     early: Vec<Value>,
+    /// Added to the parameters of every request.
+    meta: Option<Value>,
 }
 
 impl Server {
     /// Starts the server by `command` and shakes hands with it.
     pub(crate) fn start(command: &mut Command) -> Server {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let input = child.stdin.take().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Server { child, input, output, last_id: 0, early: Vec::new() };
+        let mut server = Server::unopened(command);
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"}});
         server.request("initialize", hello);
@@ -29,12 +28,38 @@ impl Server {
         server
     }
 
+    /// Starts the server for a client of the newest protocol, which says who it is with every request.
+    pub(crate) fn start_modern(command: &mut Command) -> Server {
+        let mut server = Server::unopened(command);
+        server.meta = Some(json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }));
+        server
+    }
+
+    fn unopened(command: &mut Command) -> Server {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Server { child, input, output, last_id: 0, early: Vec::new(), meta: None }
+    }
+
+    /// Says something that is not answered.
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
     fn write(&mut self, message: &Value) {
         writeln!(self.input, "{message}").unwrap();
     }
 
     /// Sends a request without waiting for its answer, and gives its id.
-    pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn send(&mut self, method: &str, mut params: Value) -> u64 {
+        if let Some(meta) = &self.meta {
+            params["_meta"] = meta.clone();
+        }
         self.last_id += 1;
         let id = self.last_id;
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));

@@ -75,3 +75,25 @@ fn resources_are_listed_read_completed_and_watched() {
     server.call("send_input", json!({"input": "y\n", "wait": {"text": "y"}}));
     assert!(sessions["sessions"][0]["waits"].as_u64().unwrap() <= 1);
 }
+
+#[test]
+fn a_client_of_the_newest_protocol_watches_by_a_stream() {
+    let home = Home::new("modern");
+    let mut server = Server::start_modern(home.command().arg("mcp"));
+    server.call("spawn", json!({"command": "cat"}));
+    let listen = json!({"notifications": {"resourceSubscriptions": ["screen://s1"]}});
+    let stream = server.send("subscriptions/listen", listen);
+    assert_eq!(server.next()["method"], "notifications/subscriptions/acknowledged");
+    server.call("send_input", json!({"input": "x\n"}));
+    let updated = server.next();
+    assert_eq!(updated["method"], "notifications/resources/updated");
+    assert_eq!(updated["params"]["uri"], "screen://s1");
+    server.notify("notifications/cancelled", json!({"requestId": stream}));
+    // It leaves no wait behind: one more wait is all there is.
+    let running = json!({"name": "wait_for_exit", "arguments": {"timeout_ms": 60_000}});
+    server.send("tools/call", running);
+    let waits = |server: &mut Server| {
+        server.call("list_sessions", json!({}))["sessions"][0]["waits"].clone()
+    };
+    while waits(&mut server) != json!(1) {}
+}
