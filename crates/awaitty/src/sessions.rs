@@ -122,9 +122,11 @@ impl Sessions {
     pub fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         let entries = self.lock();
         let found = match id {
-            Some(id) => {
-                entries.iter().find(|entry| entry.id == id || entry.name.as_deref() == Some(id))
-            }
+            // What a program finds in AWAITTY_SESSION is as good as the id.
+            Some(id) => entries.iter().find(|entry| {
+                let is_mark = entry.mark.strip_prefix("AWAITTY_SESSION=") == Some(id);
+                entry.id == id || entry.name.as_deref() == Some(id) || is_mark
+            }),
             None if entries.len() == 1 => entries.first(),
             None => None,
         };

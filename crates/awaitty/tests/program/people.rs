@@ -152,3 +152,11 @@ fn the_readme_can_be_pasted_into_a_shell() {
         assert!(shown.contains(part), "{part:?} in {shown}");
     }
 }
+
+#[test]
+fn a_program_can_name_its_own_session() {
+    let home = Home::new("own");
+    let script = "awaitty resize $AWAITTY_SESSION 50 5 >/dev/null; stty size; cat";
+    let shown = home.json(&["spawn", "--wait-text", "5 50", "--", "sh", "-c", script]);
+    assert_eq!(shown["outcome"], "met", "{shown}");
+}
