@@ -10,7 +10,7 @@ use std::thread;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use serde_json::{Value, json};
 
-use crate::client::Client;
+use crate::client::{Answered, Client};
 
 /// The key that leaves the session alone again: ctrl+].
 const DETACH: u8 = 0x1d;
@@ -165,6 +165,18 @@ fn draw(drawer: &Mutex<()>, shown: &Value) -> io::Result<()> {
     let mut stdout = io::stdout();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()
+}
+
+/// A screen for a person: the header, and the rows in their colours.
+pub(super) fn painted(answered: &Answered) -> String {
+    let rows = answered.structured["styled"].as_array().cloned().unwrap_or_default();
+    let end = rows.iter().rposition(|row| row.as_array().is_some_and(|runs| !runs.is_empty()));
+    let mut text = format!("\x1b[1;36m{}\x1b[m\n", answered.text);
+    for (i, row) in rows.iter().take(end.map_or(0, |last| last + 1)).enumerate() {
+        let runs = row.as_array().map_or(&[][..], Vec::as_slice);
+        text += &format!("\x1b[2m{}\x1b[m\t{}\x1b[m\n", i + 1, paint(runs, usize::MAX));
+    }
+    text
 }
 
 /// Runs as a terminal draws them.

@@ -290,6 +290,15 @@ pub fn call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         Ok(arguments) => arguments,
         Err(wrong) => return Err(io::Error::other(wrong)),
     };
+    let in_colour =
+        !as_json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let paints = tool.name == "snapshot"
+        && in_colour
+        && !matches.get_flag("--plain")
+        && ["format", "since", "rows", "scrollback"].iter().all(|name| arguments[*name].is_null());
+    if paints {
+        arguments["format"] = json!("styled");
+    }
     let mut client = if tool.name == "signal_channel" {
         arguments["pid"] = json!(std::os::unix::process::parent_id());
         if let Ok(session) = std::env::var("AWAITTY_SESSION") {
@@ -307,6 +316,7 @@ pub fn call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     let text = answered.structured["text"].as_str();
     match (tool.name, text) {
         ("list_sessions", _) if !as_json => write(&run::table(&answered))?,
+        _ if paints && !answered.is_error => write(&attach::painted(&answered))?,
         ("snapshot", Some(text)) if matches.get_flag("--plain") => write(&format!("{text}\n"))?,
         _ => print(&answered, as_json)?,
     }

@@ -93,14 +93,16 @@ fn a_long_wait_says_what_it_waits_for() {
 #[test]
 fn colours_go_to_a_terminal_and_never_into_a_pipe() {
     let home = Home::new("colour");
-    home.json(&["spawn", "--name", "a", "--wait-text", "hi", "--", "sh", "-c", "echo hi; cat"]);
+    let script = "printf '\\033[31mhi\\033[m'; cat";
+    home.json(&["spawn", "--name", "a", "--wait-text", "hi", "--", "sh", "-c", script]);
     let piped = home.command().args(["snapshot", "a"]).output().unwrap();
     assert!(!piped.stdout.contains(&0x1b));
     assert!(piped.stdout.starts_with(b"[a] seq="));
     let mut person = person(&home);
     start(&mut person, &home, &["snapshot", "a"], json!({"exit": true}));
     let raw = person.call("read_output", json!({"raw": true}));
-    assert!(raw["raw"].as_str().unwrap().contains("\\x1b[1;36m[a]"), "{raw}");
+    let raw = raw["raw"].as_str().unwrap();
+    assert!(raw.contains("\\x1b[1;36m[a]") && raw.contains("\\x1b[0;38;5;1mhi"), "{raw}");
 }
 
 #[test]
