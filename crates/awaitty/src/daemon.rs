@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::backend::processes;
-use crate::driver;
 use crate::mcp::{Host, Options};
 use crate::socket::{self, Listener};
+use crate::{driver, policy};
 
 /// Runs the daemon until it is told to end, or was idle for `idle`. In the background it belongs to no
 /// terminal, and says on standard output when it listens.
@@ -29,17 +30,23 @@ pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> 
     let lock = File::create(path.with_file_name("daemon.lock"))?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
         .context("a daemon is running already: `awaitty daemon status` shows it")?;
-    let died = path.exists();
+    let died = path.metadata().is_ok_and(|found| found.file_type().is_socket());
     let listener = Listener::bind(path)?;
+    let leaders_path = listener.path().with_file_name("leaders");
+    let leaders = std::fs::read_to_string(&leaders_path).unwrap_or_default();
+    let leaders = leaders.lines().filter_map(|line| line.parse().ok()).collect();
     let strays = if died {
-        processes::end_strays(socket::SOCKET_VARIABLE, listener.path()).await
+        processes::end_strays(socket::SOCKET_VARIABLE, listener.path(), &leaders).await
     } else {
         0
     };
+    let _ = std::fs::remove_file(&leaders_path);
     let host = Host::new(Options::default());
     host.sessions.set_socket(listener.path());
+    host.sessions.set_leaders(leaders_path);
     host.sessions.signals.keep_journal(&listener.path().with_file_name("channels.log"))?;
-    let listening = tokio::spawn(listener.serve(Arc::clone(&host), ended.clone()));
+    let serving = CancellationToken::new();
+    let listening = tokio::spawn(listener.serve(Arc::clone(&host), serving.clone()));
     if background {
         let mut stdout = std::io::stdout();
         if died {
@@ -57,8 +64,14 @@ pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> 
     }
     tokio::select! {
         () = ended.cancelled() => {}
-        () = idle_for(&host, idle) => ended.cancel(),
+        () = idle_for(&host, idle) => {}
     }
+    // Waits end as those of a terminal that is closed, and not as calls that somebody cancelled.
+    for entry in host.sessions.all() {
+        let _ = entry.handle.call(driver::Driver::close).await;
+    }
+    let _ = tokio::time::timeout(policy::SHUTDOWN_GRACE, host.all_answered()).await;
+    serving.cancel();
     let _ = listening.await;
     host.shut_down().await;
     drop(lock);

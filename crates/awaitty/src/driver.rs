@@ -99,19 +99,27 @@ impl Handle {
         &self,
         start: impl FnOnce(&mut Driver) -> Result<WaitId, E> + Send + 'static,
     ) -> Option<Result<RunningWait, E>> {
+        self.start_wait_unless(|driver| start(driver).map(Some)).await?.transpose()
+    }
+
+    /// Runs a job that starts a wait, or finds that there is nothing to wait for.
+    pub async fn start_wait_unless<E: Send + 'static>(
+        &self,
+        start: impl FnOnce(&mut Driver) -> Result<Option<WaitId>, E> + Send + 'static,
+    ) -> Option<Result<Option<RunningWait>, E>> {
         let (end, ended) = oneshot::channel();
         let id = Arc::new(OnceLock::new());
         // Made first, so that a caller who goes away while it is being started cancels it too.
         let running = RunningWait { id: Arc::clone(&id), ended, jobs: self.jobs.clone() };
         let started = self
             .call(move |driver| {
-                let started = start(driver)?;
+                let Some(started) = start(driver)? else { return Ok(false) };
                 driver.waiters.insert(started, end);
                 let _ = id.set(started);
-                Ok(())
+                Ok(true)
             })
             .await?;
-        Some(started.map(|()| running))
+        Some(started.map(|is_started| is_started.then_some(running)))
     }
 }
 

@@ -1,6 +1,5 @@
 //! The command line: what is asked for is found out here, and done elsewhere.
 
-use std::io::Write;
 use std::time::Duration;
 
 use awaitty::client::Client;
@@ -23,7 +22,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long)]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "Limits"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -131,12 +130,18 @@ fn run(args: Args) -> anyhow::Result<i32> {
             } else {
                 "the session has ended"
             };
-            writeln!(std::io::stdout(), "{how}")?;
+            cli::write(format!("{how}\n").as_bytes())?;
         }
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut whole_command(), "awaitty", &mut std::io::stdout());
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut whole_command(), "awaitty", &mut text);
+            cli::write(&text)?;
         }
-        Command::Man => clap_mangen::Man::new(whole_command()).render(&mut std::io::stdout())?,
+        Command::Man => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(whole_command()).render(&mut text)?;
+            cli::write(&text)?;
+        }
         Command::Daemon { action: Some(DaemonAction::Stop { json }), .. } => stop(json)?,
         Command::Daemon { action: Some(DaemonAction::Status { json }), .. } => status(json)?,
         Command::Mcp { daemon: true, .. } => proxy::run()?,
@@ -198,13 +203,8 @@ fn status(as_json: bool) -> anyhow::Result<()> {
 }
 
 fn say(as_json: bool, json: &serde_json::Value, text: &str) -> anyhow::Result<()> {
-    let mut stdout = std::io::stdout();
-    if as_json {
-        writeln!(stdout, "{json}")?
-    } else {
-        writeln!(stdout, "{text}")?
-    }
-    Ok(())
+    let text = if as_json { json.to_string() } else { text.to_owned() };
+    Ok(cli::write(format!("{text}\n").as_bytes())?)
 }
 
 /// Ends us politely on the usual signals, and reaps the children that nobody else does.

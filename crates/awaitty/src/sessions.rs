@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,6 +97,9 @@ pub struct Sessions {
     pub signals: Signals,
     /// Where programs reach the server, once it listens.
     socket: OnceLock<PathBuf>,
+    /// Where the numbers of the leaders are written down, for whoever cleans up after a server that was
+    /// killed.
+    leaders: OnceLock<PathBuf>,
 }
 
 impl Sessions {
@@ -106,6 +110,11 @@ impl Sessions {
     /// Says where programs reach the server.
     pub fn set_socket(&self, path: &Path) {
         let _ = self.socket.set(path.to_owned());
+    }
+
+    /// Says where to write down the numbers of leaders.
+    pub fn set_leaders(&self, path: PathBuf) {
+        let _ = self.leaders.set(path);
     }
 
     /// Where programs reach the server, if it listens.
@@ -186,6 +195,11 @@ impl Sessions {
         };
         let pty = processes::register(start).map_err(failed)?;
         let pid = pty.pid();
+        if let Some(path) = self.leaders.get() {
+            // Without it less is found after a kill; nothing else depends on it.
+            let file = std::fs::File::options().append(true).create(true).open(path);
+            let _ = file.and_then(|mut file| writeln!(file, "{}", pid.as_raw_nonzero()));
+        }
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback);
         let command = shell_words::join(&spec.argv);
         let entry =

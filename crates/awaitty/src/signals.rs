@@ -45,11 +45,12 @@ impl Signals {
     /// If the file cannot be read or written.
     pub fn keep_journal(&self, path: &Path) -> io::Result<()> {
         let mut state = self.lock();
-        let written = std::fs::read_to_string(path).or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound => Ok(String::new()),
+        let written = std::fs::read(path).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(Vec::new()),
             _ => Err(error),
         })?;
-        // A line that was cut short by a crash is the last, and was answered to nobody.
+        // A line that was cut short by a crash is passed over: it was answered to nobody.
+        let written = String::from_utf8_lossy(&written);
         for line in written.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             take_line(&mut state.channels, &line);
         }

@@ -41,6 +41,8 @@ pub(crate) struct Anchor {
     pub(crate) frame: Arc<Frame>,
     /// How often Enter was typed since; each may have scrolled the screen by its echo.
     pub(crate) enters: usize,
+    /// The echo of input is a change like any other: whoever names a frame asks for all that came after it.
+    pub(crate) echo_counts: bool,
     /// What is kept does not reach back to it.
     pub(crate) truncated: bool,
 }
@@ -287,7 +289,12 @@ impl Wait {
             rows.iter().for_each(|&row| self.change.counts[row] += 1);
         }
         self.change.changed = changed_beyond_echo(&self.anchor, frame, ignore);
-        self.change.style_changed = !frame.looks_like(&self.anchor.frame);
+        // An echo that does not count is no change of style either.
+        self.change.style_changed = if self.change.changed {
+            !frame.looks_like(&self.anchor.frame)
+        } else {
+            style_changed(&self.anchor.frame, frame)
+        };
     }
 
     /// What there is to say of it now.
@@ -340,6 +347,13 @@ fn changed_rows(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> Vec<u
     (0..old.len().max(new.len())).filter(|&row| differs(row)).collect()
 }
 
+/// Tells whether a row has the same text in another style.
+fn style_changed(before: &Frame, after: &Frame) -> bool {
+    let mut rows = before.rows().iter().zip(after.rows());
+    before.is_reverse() != after.is_reverse()
+        || rows.any(|(before, after)| before.text() == after.text() && !before.looks_like(after))
+}
+
 /// Tells whether the text differs from the anchor's by more than the echo of what was typed, whose
 /// cells count as never drawn, and by more than the scroll that an echoed Enter makes.
 fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) -> bool {
@@ -347,7 +361,7 @@ fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) 
     if old.len() != frame.rows().len() || anchor.frame.cols() != frame.cols() {
         return true;
     }
-    let scrolled = shift_between(old, frame.rows());
+    let scrolled = if anchor.echo_counts { 0 } else { shift_between(old, frame.rows()) };
     if scrolled.unsigned_abs() > anchor.enters {
         return true;
     }
@@ -355,7 +369,9 @@ fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) 
         let before = index.checked_add_signed(scrolled).and_then(|index| old.get(index));
         let old_text = before.map_or("", |row| row.text());
         let ignored = is_ignored(row.text(), ignore);
-        old_text != row.text() && !ignored && differs_beyond_echo(before.map(|row| &**row), row)
+        old_text != row.text()
+            && !ignored
+            && (anchor.echo_counts || differs_beyond_echo(before.map(|row| &**row), row))
     })
 }
 

@@ -424,6 +424,19 @@ fn s4_1_a_change_that_settled_before_the_call_resolves_at_once() {
 }
 
 #[test]
+fn s4_1_an_echo_alone_is_a_change_for_whoever_names_a_frame() {
+    let script = [
+        (0, Print("$ ")),
+        (10, Type("ls")),
+        (20, Print("ls")),
+        (100, Wait(change(50), Since::Input, 0)),
+        (100, Wait(change(50), Since::Frame(Seq(1)), 0)),
+    ];
+    let by_frame = "@100 w2 Met changed=true stable=true style=true";
+    check(&script, &["@100 w1 Timeout changed=false stable=false style=false", by_frame]);
+}
+
+#[test]
 fn s4_1_nothing_changed_is_not_a_change() {
     let script = [(0, Print("x")), (5, Type("")), (10, Wait(change(100), Since::Input, 500))];
     check(&script, &["@510 w1 Timeout changed=false stable=false style=false"]);

@@ -133,8 +133,8 @@ pub async fn end_orphans() {
 }
 
 /// Kills what a server left that was killed itself: the processes that carry its socket in their environment
-/// and are not ours. Returns how many there were.
-pub async fn end_strays(variable: &str, socket: &Path) -> usize {
+/// and are not ours, and those of the sessions that its leaders led. Returns how many there were.
+pub async fn end_strays(variable: &str, socket: &Path, leaders: &BTreeSet<i32>) -> usize {
     let mark = [variable.as_bytes(), b"=", socket.as_os_str().as_bytes()].concat();
     let mut ended = BTreeSet::new();
     for _ in 0..KILL_ROUNDS {
@@ -145,8 +145,18 @@ pub async fn end_strays(variable: &str, socket: &Path) -> usize {
         while ours.insert(pid) {
             pid = all.get(&pid).map_or(0, |process| process.parent);
         }
+        let lives = |pid: &i32, process: &Process| !process.zombie && !ours.contains(pid);
+        let marked = all.iter().filter(|(pid, p)| lives(pid, p) && carries(**pid, &mark));
+        // What has cleared its environment is still in the session of one that has not.
+        let mut sessions: BTreeSet<i32> =
+            marked.clone().map(|(_, process)| process.session).collect();
+        // A leader that is gone has left its number to its session; one that lives without the mark is
+        // somebody else by that number.
+        let is_gone = |leader: &&i32| all.get(leader).is_none_or(|process| process.zombie);
+        sessions.extend(leaders.iter().filter(is_gone));
+        let marked: BTreeSet<i32> = marked.map(|(&pid, _)| pid).collect();
         let is_stray = |pid: &i32, process: &Process| {
-            !process.zombie && !ours.contains(pid) && carries(*pid, &mark)
+            lives(pid, process) && (marked.contains(pid) || sessions.contains(&process.session))
         };
         let found: Vec<i32> =
             all.iter().filter(|(pid, p)| is_stray(pid, p)).map(|(&pid, _)| pid).collect();
@@ -216,8 +226,12 @@ pub enum Doing {
     Stopped,
 }
 
-/// The numbers of `read` on the machines that Linux runs on most.
+/// The numbers of `read` and of the calls that wait for one of the first descriptors to become readable, on
+/// the machines that Linux runs on most.
 const READ_CALL: &str = if cfg!(target_arch = "aarch64") { "63" } else { "0" };
+/// See [`READ_CALL`].
+const SELECT_CALLS: [&str; 2] =
+    if cfg!(target_arch = "aarch64") { ["72", "72"] } else { ["23", "270"] };
 
 /// What has the terminal of a leader in the foreground, and what it is doing. Of several, as in a pipe, the
 /// one that reads the terminal, or else the busiest.
@@ -243,9 +257,16 @@ pub fn foreground(leader: Pid) -> Option<(String, Doing)> {
 fn doing(pid: i32, state: &str) -> Doing {
     let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
     let mut words = call.split_whitespace();
-    if words.next() == Some(READ_CALL)
-        && let Some(fd) =
-            words.next().and_then(|fd| i32::from_str_radix(fd.strip_prefix("0x")?, 16).ok())
+    let name = words.next().unwrap_or_default();
+    let argument =
+        words.next().and_then(|word| i32::from_str_radix(word.strip_prefix("0x")?, 16).ok());
+    // A line editor asks for the first descriptor alone, with a signal mask.
+    let fd = match argument {
+        Some(fd) if name == READ_CALL => Some(fd),
+        Some(1) if SELECT_CALLS.contains(&name) => Some(0),
+        _ => None,
+    };
+    if let Some(fd) = fd
         && let Ok(file) = fs::read_link(format!("/proc/{pid}/fd/{fd}"))
         && (file.starts_with("/dev/pts") || file == Path::new("/dev/tty"))
     {

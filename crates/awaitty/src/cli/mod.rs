@@ -22,6 +22,8 @@ pub mod exit {
     pub const MET: i32 = 0;
     /// Something was wrong with the call or the server.
     pub const ERROR: i32 = 1;
+    /// The command line makes no sense.
+    pub const USAGE: i32 = 2;
     /// The timeout came first.
     pub const TIMEOUT: i32 = 3;
     /// The program exited first, or its session was closed.
@@ -159,7 +161,9 @@ fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
     let arg = match field["type"].as_str() {
         Some("array") => arg.num_args(1..),
         // A pattern behind an optional session: with one argument it is the pattern.
-        _ => arg.allow_hyphen_values(name == "input" || name == "pattern"),
+        _ => arg.allow_hyphen_values(
+            ["input", "pattern"].contains(&name) || tool.name == "wait_for_text",
+        ),
     };
     // Behind a session that may be left out nothing can be insisted on here; the tool does.
     arg.required(required && !face_of(tool).positions.contains(&"session_id"))
@@ -259,10 +263,9 @@ fn loose(value: &str) -> Value {
 fn spawn_here(arguments: &mut Map<String, Value>, mut words: impl Iterator<Item = String>) {
     arguments.insert("command".to_owned(), json!(words.next()));
     arguments.insert("args".to_owned(), words.collect());
-    if !arguments.contains_key("cwd")
-        && let Ok(here) = std::env::current_dir()
-    {
-        arguments.insert("cwd".to_owned(), json!(here));
+    if let Ok(here) = std::env::current_dir() {
+        let given = arguments.get("cwd").and_then(Value::as_str).unwrap_or_default();
+        arguments.insert("cwd".to_owned(), json!(here.join(given)));
     }
     if arguments.get("clear_env") != Some(&json!(true)) {
         let text = |text: OsString| text.into_string().ok();
@@ -282,13 +285,25 @@ fn spawn_here(arguments: &mut Map<String, Value>, mut words: impl Iterator<Item 
 /// # Errors
 /// If the daemon cannot be reached.
 pub fn call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
+    let called = try_call(tool, matches);
+    if let (Err(error), true) = (&called, matches.get_flag("--json")) {
+        let told = json!({"code": "unreachable", "message": error.to_string()});
+        write(format!("{told}\n").as_bytes())?;
+    }
+    called
+}
+
+fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     let as_json = matches.get_flag("--json");
     if run::is_watched(matches) {
         return run::watch_list();
     }
     let mut arguments = match arguments(tool, matches) {
         Ok(arguments) => arguments,
-        Err(wrong) => return Err(io::Error::other(wrong)),
+        Err(wrong) => {
+            crate::log(&wrong);
+            return Ok(exit::USAGE);
+        }
     };
     let in_colour =
         !as_json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -315,28 +330,32 @@ pub fn call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     waiting.clear();
     let text = answered.structured["text"].as_str();
     match (tool.name, text) {
-        ("list_sessions", _) if !as_json => write(&run::table(&answered))?,
-        _ if paints && !answered.is_error => write(&attach::painted(&answered))?,
-        ("snapshot", Some(text)) if matches.get_flag("--plain") => write(&format!("{text}\n"))?,
+        ("list_sessions", _) if !as_json => write(run::table(&answered).as_bytes())?,
+        _ if paints && !answered.is_error => write(attach::painted(&answered).as_bytes())?,
+        ("snapshot", Some(text)) if matches.get_flag("--plain") => {
+            write(format!("{text}\n").as_bytes())?
+        }
         _ => print(&answered, as_json)?,
     }
     Ok(status(&answered))
 }
 
 /// Writes to standard output; whoever reads may have had enough.
-fn write(text: &str) -> io::Result<()> {
+///
+/// # Errors
+/// If it cannot be written for another reason.
+pub fn write(text: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Ok(()),
-            _ => Err(error),
-        }
+    stdout.write_all(text).and_then(|()| stdout.flush()).or_else(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
     })
 }
 
 /// The server of the terminal that we are in; outside of any, the daemon.
 fn signal_client() -> io::Result<Client> {
-    let Some(path) = std::env::var_os(socket::SOCKET_VARIABLE) else {
+    let path = std::env::var_os(socket::SOCKET_VARIABLE).filter(|path| !path.is_empty());
+    let Some(path) = path else {
         return Client::daemon(&mut |note| crate::log(note));
     };
     Client::connect(Path::new(&path)).map_err(|error| {
@@ -371,14 +390,14 @@ impl Waiting {
 /// Prints an answer: JSON for programs, the text for people, mistakes on standard error.
 fn print(answered: &Answered, as_json: bool) -> io::Result<()> {
     match (as_json, answered.is_error) {
-        (true, _) => write(&format!("{}\n", answered.structured)),
+        (true, _) => write(format!("{}\n", answered.structured).as_bytes()),
         (false, true) => writeln!(io::stderr(), "awaitty: {}", answered.text.trim_end()),
         (false, false) => {
             let (header, rest) = answered.text.split_once('\n').unwrap_or((&answered.text, ""));
             if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
-                write(&format!("\x1b[1;36m{header}\x1b[m\n{}\n", rest.trim_end()))
+                write(format!("\x1b[1;36m{header}\x1b[m\n{}\n", rest.trim_end()).as_bytes())
             } else {
-                write(&format!("{}\n", answered.text.trim_end()))
+                write(format!("{}\n", answered.text.trim_end()).as_bytes())
             }
         }
     }

@@ -1,9 +1,12 @@
 //! Subcommands that are more than one call: `awaitty run`, and `awaitty ls --watch`.
 
 use std::io::{self, Write};
+use std::thread;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Waiting, exit};
 use crate::client::{Answered, Client};
@@ -23,12 +26,14 @@ pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -
     if let Value::Object(arguments) = &mut spawn {
         super::spawn_here(arguments, command.iter().cloned());
     }
+    let interrupts = Interrupts::notice()?;
     let spawned = client.call("spawn", &spawn, &mut |_| {})?;
     if spawned.is_error {
         super::print(&spawned, as_json)?;
         return Ok(exit::ERROR);
     }
     let id = &spawned.structured["session_id"];
+    interrupts.close(id.clone());
     let wait = json!({"session_id": id, "timeout_ms": timeout_ms});
     let mut waiting = Waiting::default();
     let ended = client.call("wait_for_exit", &wait, &mut |what| waiting.show(what))?;
@@ -36,6 +41,46 @@ pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -
     client.call("close_session", &json!({"session_id": id}), &mut |_| {})?;
     super::print(&ended, as_json)?;
     Ok(super::status(&ended))
+}
+
+/// The signals by which a person or a system interrupts a run.
+struct Interrupts {
+    runtime: Runtime,
+    signals: [Signal; 3],
+}
+
+impl Interrupts {
+    /// From now on they are noticed, and do not end us.
+    fn notice() -> io::Result<Interrupts> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let inside = runtime.enter();
+        let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+        let [interrupt, terminate, hangup] = kinds.map(signal);
+        let signals = [interrupt?, terminate?, hangup?];
+        drop(inside);
+        Ok(Interrupts { runtime, signals })
+    }
+
+    /// Whoever interrupts a run wants its program to end too. The wait for its exit ends with it.
+    fn close(mut self, id: Value) {
+        thread::spawn(move || {
+            let [interrupt, terminate, hangup] = &mut self.signals;
+            self.runtime.block_on(async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                    _ = hangup.recv() => {}
+                }
+            });
+            let closed = Client::daemon(&mut |_| {}).and_then(|mut client| {
+                client.call("close_session", &json!({ "session_id": id }), &mut |_| {})
+            });
+            if let Err(error) = closed {
+                crate::log(&error.to_string());
+                std::process::exit(exit::ERROR);
+            }
+        });
+    }
 }
 
 /// `awaitty ls --watch`: the table, made anew when a session changes.

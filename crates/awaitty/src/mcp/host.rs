@@ -171,6 +171,12 @@ impl Host {
         }
     }
 
+    /// Waits until no call is running.
+    pub async fn all_answered(&self) {
+        let all = u32::try_from(policy::limits().calls).unwrap_or(u32::MAX);
+        let _ = self.calls.acquire_many(all).await;
+    }
+
     /// Ends all programs.
     pub async fn shut_down(&self) {
         self.sessions.shut_down().await;

@@ -137,7 +137,7 @@ impl ServerHandler for Server {
         let result = tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| panicked()),
-            () = context.ct.cancelled() => Err(ToolError::new("cancelled", "the call was cancelled")),
+            () = context.ct.cancelled() => Err(ToolError::new("cancelled", "the call was cancelled, or the server is ending")),
             () = progress => panicked(),
         };
         Ok(reply(result).into())
@@ -209,7 +209,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let (host, uri, peer) = (Arc::clone(&self.host), request.uri, context.peer);
-        resources::read(&host.sessions, &uri).await.map_err(not_found)?;
+        let now = resources::now(&host.sessions, &uri).await.map_err(not_found)?;
         let ended = CancellationToken::new();
         self.watched().insert(uri.clone(), ended.clone().drop_guard());
         tokio::spawn(ended.run_until_cancelled_owned(async move {
@@ -218,7 +218,7 @@ impl ServerHandler for Server {
                 let (peer, changed) = (peer.clone(), changed.clone());
                 Box::pin(async move { peer.notify_resource_updated(changed).await.is_ok() })
             };
-            let _ = resources::watch(&host.sessions, &uri, tell).await;
+            let _ = resources::watch(&host.sessions, &uri, Some(now), tell).await;
         }));
         Ok(())
     }
@@ -249,7 +249,8 @@ impl ServerHandler for Server {
                     let (sink, uri) = (sink.clone(), changed.clone());
                     Box::pin(async move { sink.notify_resource_updated(uri).await.is_ok() })
                 };
-                let _ = resources::watch(&host.sessions, &uri, tell).await;
+                // That we watch was said before we are asked to; what changed in between is not lost so.
+                let _ = resources::watch(&host.sessions, &uri, None, tell).await;
             }
         };
         let watching = futures::future::join_all(uris.into_iter().map(watch));

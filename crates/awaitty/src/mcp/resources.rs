@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Outcome, Since, Spec};
+use awaitty_core::{Condition, Outcome, Pattern, Seq, Since, Spec};
 use futures::future::BoxFuture;
 use rmcp::model::{Resource, ResourceTemplate};
 use tokio::time::Instant;
@@ -16,6 +16,9 @@ use crate::text;
 
 /// Whoever watches a screen hears of it no more often than this.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What tells one state of a resource from another.
+pub(super) type State = (Seq, u64);
 
 /// What a resource shows of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,31 +87,67 @@ pub(super) fn complete(sessions: &Sessions, begun: &str) -> Vec<String> {
     names.flatten().filter(|name| name.starts_with(begun)).take(policy::COMPLETIONS_MAX).collect()
 }
 
-/// Tells of each change of a resource, until its terminal goes away.
+/// What a resource is now, to be told of what comes after.
+///
+/// # Errors
+/// If there is no such resource.
+pub(super) async fn now(sessions: &Sessions, uri: &str) -> Result<State, ToolError> {
+    let (entry, part) = find(sessions, uri)?;
+    entry.handle.call(move |driver| state(driver, part)).await.ok_or_else(ToolError::gone)
+}
+
+/// Tells of each change of a resource since it was `told`, until its terminal goes away. Whoever cannot say
+/// since when is told once at the beginning.
 ///
 /// # Errors
 /// If there is no such resource.
 pub(super) async fn watch(
     sessions: &Sessions,
     uri: &str,
+    mut told: Option<State>,
     tell: impl Fn() -> BoxFuture<'static, bool> + Send,
 ) -> Result<(), ToolError> {
-    let (entry, _) = find(sessions, uri)?;
-    let seq = entry.handle.call(|driver| driver.session().frame().seq()).await;
-    let Some(mut seq) = seq else { return Ok(()) };
+    let (entry, part) = find(sessions, uri)?;
+    let any = Arc::new(Pattern::new(".", "")?);
     loop {
-        let condition =
-            Condition::Change { stable: Duration::ZERO, styles: false, ignore: Vec::new() };
-        let spec = Spec { condition, since: Since::Frame(seq), deadline: None };
-        let start = move |driver: &mut Driver| driver.start_wait(spec, policy::TIMEOUT_MAX);
-        let Some(Ok(mut running)) = entry.handle.start_wait(start).await else { return Ok(()) };
-        let Some(ended) = running.ended().await else { return Ok(()) };
-        seq = ended.frame.seq();
-        let over = matches!(ended.outcome, Outcome::Exited | Outcome::Closed);
+        let any = Arc::clone(&any);
+        let start = move |driver: &mut Driver| {
+            // Looking and waiting are one step, so nothing falls between them.
+            if Some(state(driver, part)) != told {
+                return Ok(None);
+            }
+            let condition = match part {
+                Part::Screen => {
+                    Condition::Change { stable: Duration::ZERO, styles: false, ignore: Vec::new() }
+                }
+                // Lines that are the same as before move the screen without changing it.
+                Part::Output => Condition::Text(any),
+            };
+            let spec = Spec { condition, since: Since::Now, deadline: None };
+            driver.start_wait(spec, policy::TIMEOUT_MAX).map(Some)
+        };
+        let Some(Ok(running)) = entry.handle.start_wait_unless(start).await else { return Ok(()) };
+        let mut over = false;
+        if let Some(mut running) = running {
+            let Some(ended) = running.ended().await else { return Ok(()) };
+            over = matches!(ended.outcome, Outcome::Exited | Outcome::Closed);
+        }
+        let Some(now) = entry.handle.call(move |driver| state(driver, part)).await else {
+            return Ok(());
+        };
+        told = Some(now);
         if !tell().await || over {
             return Ok(());
         }
         // What changes meanwhile is told once, afterwards.
         tokio::time::sleep_until(Instant::now() + UPDATE_INTERVAL).await;
     }
+}
+
+/// What tells one state of a resource from another: the frame, and for the output how far it has come.
+fn state(driver: &mut Driver, part: Part) -> State {
+    let session = driver.session();
+    let screen = session.screen();
+    let bottom = screen.line(screen.cursor().row).0;
+    (session.frame().seq(), if part == Part::Output { bottom } else { 0 })
 }

@@ -148,7 +148,7 @@ pub(crate) struct WaitOutput {
     #[serde(flatten)]
     pub(super) channel: ChannelOutput,
     #[serde(skip_serializing_if = "Option::is_none")]
-    closed: Option<bool>,
+    pub(crate) closed: Option<bool>,
     /// It did not end: call again with `retry`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pending: Option<bool>,
@@ -333,7 +333,7 @@ impl WaitOutput {
                 } else if found.is_some() {
                     self.stale_match = Some(true);
                     self.hint = Some(
-                        "the text is on the screen, but was not drawn since the anchor: \
+                        "the text is on the screen, but the program did not draw it since the anchor: \
                          since \"screen\" accepts it"
                             .to_owned(),
                     );

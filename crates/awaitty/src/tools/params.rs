@@ -41,6 +41,10 @@ fn in_words(error: &str) -> String {
         ("expected i64", "expected a whole number"),
         ("expected i32", "expected a whole number"),
         ("unknown field", "unknown parameter"),
+        (
+            "expected struct One",
+            "expected an object such as {\"session_id\": \"s1\", \"text\": \"done\"}",
+        ),
     ];
     kinds.iter().fold(said.to_owned(), |said, (from, to)| said.replace(from, to))
 }

@@ -45,6 +45,8 @@ pub(crate) struct Asked {
     condition: Condition,
     since: Value,
     timeout: Duration,
+    /// What changed was asked for, and not the screen.
+    pub(crate) diff: bool,
 }
 
 impl Asked {
@@ -56,7 +58,7 @@ impl Asked {
             Since::Now => json!(seq.0),
             Since::Frame(seq) => json!(seq.0),
         };
-        Asked { condition: spec.condition.clone(), since, timeout }
+        Asked { condition: spec.condition.clone(), since, timeout, diff: false }
     }
 
     /// The tool and the arguments that go on with the wait, having waited for so long.
@@ -74,11 +76,15 @@ impl Asked {
                 again["stable_ms"] = json!(stable.as_millis() as u64);
                 again["styles"] = json!(styles);
                 again["ignore"] = ignore.iter().map(|pattern| pattern.text()).collect();
+                again["diff"] = json!(self.diff);
                 "wait_for_screen_change"
             }
             Condition::Settled(quiet) => {
-                again["stable_ms"] = json!(quiet.as_millis() as u64);
-                "wait_for_screen_change"
+                // There is no tool for it alone; one of several waits it can be.
+                let settled =
+                    json!({"session_id": session_id, "settled": quiet.as_millis() as u64});
+                again = json!({"waits": [settled], "timeout_ms": left});
+                "wait_for_any"
             }
             Condition::Exit => {
                 again = json!({"session_id": session_id, "timeout_ms": left});

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Exit, Signal, Signalled, check_channel_name};
+use awaitty_core::{Exit, Outcome, Signal, Signalled, check_channel_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, header, show_frame, summary};
 use super::params::timeout;
-use super::{Answer, Context, Kind, Tool};
+use super::{Answer, Context, Kind, Tool, why};
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
@@ -154,15 +154,19 @@ pub(super) async fn wait_and_show(
     Ok((output, text))
 }
 
-/// How the program of a terminal ended, once it has; never, if there is none to ask for.
-async fn exited(entry: Option<&Arc<Entry>>) -> Option<Exit> {
+/// How the program of a terminal ended or its terminal was closed, once either is; never, if there is none
+/// to ask for.
+async fn exited(entry: Option<&Arc<Entry>>) -> (Option<Exit>, bool) {
     let Some(entry) = entry else { return std::future::pending().await };
     let wait = |driver: &mut crate::driver::Driver| {
         driver.start_wait(super::exit_spec(), policy::TIMEOUT_MAX)
     };
     match entry.handle.start_wait(wait).await {
-        Some(Ok(mut running)) => running.ended().await.and_then(|ended| ended.exit),
-        _ => None,
+        Some(Ok(mut running)) => running
+            .ended()
+            .await
+            .map_or((None, true), |ended| (ended.exit, ended.outcome == Outcome::Closed)),
+        _ => (None, true),
     }
 }
 
@@ -180,17 +184,25 @@ pub(super) async fn wait_for(
     let (outcome, signalled) = tokio::select! {
         biased;
         signalled = signals.above(name, *since) => ("met", Some(signalled)),
-        exit = exited(entry) => {
+        (exit, closed) = exited(entry) => {
             output.exit = exit.into();
             output.exit.exited = Some(true);
+            output.closed = closed.then_some(true);
             // What it signalled before it exited comes first.
             let signalled = signals.take_above(name, *since);
-            (if signalled.is_some() { "met" } else { "exited" }, signalled)
+            let end = if closed { "closed" } else { "exited" };
+            (if signalled.is_some() { "met" } else { end }, signalled)
         }
         () = tokio::time::sleep_until(until) => {
             (if limit.is_some() { "pending" } else { "timeout" }, None)
         }
     };
+    if let Some(entry) = entry.filter(|_| matches!(outcome, "timeout" | "exited")) {
+        output.why = Some(match outcome {
+            "exited" => "the program has exited without a signal".to_owned(),
+            _ => why::doing(entry).await,
+        });
+    }
     output.outcome = Some(outcome);
     output.elapsed_ms = Some(started.elapsed().as_millis() as u64);
     output.channel = signalled.as_ref().map(ChannelOutput::new).unwrap_or_else(|| ChannelOutput {

@@ -64,7 +64,9 @@ pub(super) async fn start(
         if driver.session().waits_running() >= policy::limits().waits {
             return Err(too_many_waits());
         }
-        let _ = tell.send(Asked::new(&spec, timeout, driver.session().frame().seq()));
+        let mut asked = Asked::new(&spec, timeout, driver.session().frame().seq());
+        asked.diff = matches!(show, Show::Diff(_));
+        let _ = tell.send(asked);
         Ok(driver.start_wait(spec, timeout)?)
     });
     let running = started.await.ok_or_else(ToolError::gone)??;

@@ -28,12 +28,12 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
             Some(found) => {
                 let row = found.row.map_or_else(String::new, |row| format!("row {}, ", row + 1));
                 said.push(format!(
-                    "the pattern was there before the anchor: {row}line {}, {:?}",
+                    "the pattern is there, but from before the anchor or as the echo of input: {row}line {}, {:?}",
                     found.line.0,
                     shorten(&found.text)
                 ));
             }
-            None => said.extend(nearest(entry, pattern.text()).await),
+            None => said.extend(nearest(entry, pattern.text(), pattern.flags()).await),
         },
         (Condition::Gone(_), Finding::Gone(Some(found))) => {
             said.push(format!(
@@ -64,7 +64,7 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
     Some(said.join("\n"))
 }
 
-async fn doing(entry: &Arc<Entry>) -> String {
+pub(super) async fn doing(entry: &Arc<Entry>) -> String {
     let pid = entry.pid;
     let look = move || processes::foreground(pid);
     match tokio::task::spawn_blocking(look).await {
@@ -83,8 +83,11 @@ fn shorten(line: &str) -> String {
 }
 
 /// The line that shares most with the words of a pattern, newest first.
-async fn nearest(entry: &Arc<Entry>, pattern: &str) -> Option<String> {
+async fn nearest(entry: &Arc<Entry>, pattern: &str, flags: &str) -> Option<String> {
     let words = words(pattern);
+    if words.is_empty() {
+        return None;
+    }
     let lines = entry.handle.call(|driver| driver.session().last_lines(LINES_LOOKED_AT)).await?;
     let shared = |line: &str| {
         let line = line.to_lowercase();
@@ -103,7 +106,11 @@ async fn nearest(entry: &Arc<Entry>, pattern: &str) -> Option<String> {
         .iter()
         .filter(|word| line.to_lowercase().contains(&word.to_lowercase()))
         .all(|word| line.contains(word.as_str()));
-    let hint = if exact { "" } else { " (the case differs: flags \"i\" ignores it)" };
+    let hint = if exact || flags.contains('i') {
+        ""
+    } else {
+        " (the case differs: flags \"i\" ignores it)"
+    };
     Some(format!("the nearest line is {:?}{hint}", shorten(line)))
 }
 

@@ -197,3 +197,32 @@ fn signals_reach_all_servers_of_a_user() {
         assert_eq!(home.json(&["wait-for-channel", channel])["status"], status);
     }
 }
+
+#[test]
+fn closing_the_session_that_was_named_ends_the_wait_as_closed() {
+    let home = Home::new("closed");
+    let mut server = start(&home);
+    server.call("spawn", json!({"command": "cat", "name": "a"}));
+    let named = json!({"channel": "never", "session_id": "a"});
+    let running =
+        server.send("tools/call", json!({"name": "wait_for_channel", "arguments": named}));
+    while server.call("list_sessions", json!({}))["sessions"][0]["waits"] != json!(1) {}
+    server.call("close_session", json!({"session_id": "a"}));
+    let got = server.answer(running)["result"]["structuredContent"].clone();
+    assert_eq!(
+        (&got["outcome"], &got["closed"], &got["exited"]),
+        (&json!("closed"), &json!(true), &json!(true))
+    );
+}
+
+#[test]
+fn a_damaged_journal_keeps_nobody_from_working() {
+    let home = Home::new("damaged");
+    home.json(&["signal", "a"]);
+    home.run(&["daemon", "stop"]);
+    let path = home.dir.join("awaitty/channels.log");
+    let mut journal = std::fs::read(&path).unwrap();
+    journal.extend(b"\xff\xfe{\"signal");
+    std::fs::write(&path, journal).unwrap();
+    assert_eq!(home.json(&["wait-for-channel", "a", "--timeout-ms", "0"])["count"], 1);
+}

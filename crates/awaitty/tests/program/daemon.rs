@@ -38,6 +38,14 @@ fn processes_of(dir: &Path) -> Vec<String> {
     found
 }
 
+fn all_commands() -> Vec<String> {
+    let commands = fs::read_dir("/proc").unwrap().flatten();
+    let commands = commands.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    commands
+        .map(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim_end().to_owned())
+        .collect()
+}
+
 #[test]
 fn fifty_calls_at_once_start_one_daemon() {
     let home = Home::new("fifty");
@@ -59,9 +67,10 @@ fn fifty_calls_at_once_start_one_daemon() {
 #[test]
 fn a_daemon_that_was_killed_is_cleaned_up_after() {
     let home = Home::new("killed");
-    // One that ignores the hangup, and one in a session of its own.
-    let script = "trap '' HUP; setsid sleep 1000 & sleep 1000 & echo UP; cat";
-    home.json(&["spawn", "--name", "a", "--wait-text", "UP", "--", "sh", "-c", script]);
+    // One that ignores the hangup, one in a session of its own, one without an environment.
+    let bare = format!("/bin/sleep 1{:07}", std::process::id());
+    let script = format!("trap '' HUP; setsid sleep 1000 & env -i {bare} & echo UP; cat");
+    home.json(&["spawn", "--name", "a", "--wait-text", "UP", "--", "sh", "-c", &script]);
     let pid = daemon_pid(&home);
     kill_process(pid, Signal::KILL).unwrap();
     wait_for_end(pid);
@@ -70,6 +79,7 @@ fn a_daemon_that_was_killed_is_cleaned_up_after() {
     assert!(errors.contains("the daemon before had died"), "{errors}");
     let left = processes_of(&home.dir);
     assert!(left.iter().all(|command| command.contains(" daemon ")), "{left:?}");
+    assert!(!all_commands().contains(&bare));
     let (_, _, errors) = home.run(&["ls"]);
     assert_eq!(errors, "", "it is said once");
 }
@@ -118,6 +128,9 @@ fn how_a_call_ended_is_its_exit_status() {
     assert_eq!(run(&["wait-for-text", "s1", "("]), 1);
     assert_eq!(run(&["wait-for-text", "s1", "UP", "--timeout-ms", "soon"]), 2);
     assert_eq!(run(&["wait-for-nothing"]), 2);
+    assert_eq!(run(&["wait-for-text"]), 2);
+    assert_eq!(run(&["spawn", "--env", "NO-VALUE", "--", "true"]), 2);
+    assert_eq!(run(&["wait-for-text", "-zz", "--timeout-ms", "0"]), 3, "a pattern with a dash");
     assert_eq!(run(&["wait-for-text", "s1", "NEVER", "--timeout-ms", "0"]), 3);
     assert_eq!(run(&["send", "s1", "\n", "--wait-text", "NEVER"]), 4);
     let exit = home.json(&["wait-for-exit", "s1"]);
@@ -191,4 +204,56 @@ fn a_server_takes_its_socket_away_and_those_of_servers_that_were_killed() {
     assert_eq!(sockets(), 1, "only its own");
     second.end();
     assert_eq!(sockets(), 0);
+}
+
+#[test]
+fn waits_end_as_closed_when_the_daemon_is_stopped() {
+    let home = Home::new("stopped");
+    home.json(&["spawn", "--name", "a", "--", "cat"]);
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| home.run(&["wait-for-text", "a", "NEVER", "--json"]));
+        while home.json(&["ls"])["sessions"][0]["waits"] != json!(1) {}
+        home.run(&["daemon", "stop"]);
+        let (status, json, _) = waiting.join().unwrap();
+        assert_eq!((status, &json["outcome"]), (4, &json!("closed")), "{json}");
+    });
+}
+
+#[test]
+fn a_run_that_is_interrupted_ends_its_program() {
+    let home = Home::new("interrupted");
+    home.json(&["ls"]);
+    let mut run = home.command().args(["run", "--", "cat"]).spawn().unwrap();
+    while home.json(&["ls"])["sessions"][0]["waits"] != json!(1) {}
+    kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(4));
+    assert_eq!(home.json(&["ls"]), json!({"sessions": []}));
+}
+
+#[test]
+fn a_directory_is_the_callers() {
+    let home = Home::new("cwd");
+    let mut spawn = home.command();
+    spawn.current_dir("/usr").args([
+        "spawn",
+        "--json",
+        "--cwd",
+        "bin",
+        "--wait-exit",
+        "--",
+        "pwd",
+        "-P",
+    ]);
+    let shown: Value = serde_json::from_slice(&spawn.output().unwrap().stdout).unwrap();
+    assert!(shown["screen_text"].as_str().unwrap().ends_with("/bin"), "{shown}");
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_said_in_json_too() {
+    let home = Home::new("unreachable");
+    let mut signal = home.command();
+    signal.env("AWAITTY_SOCKET", "/no/such/socket").args(["signal", "a", "--json"]);
+    let output = signal.output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &told["code"]), (Some(1), &json!("unreachable")));
 }

@@ -97,3 +97,46 @@ fn a_client_of_the_newest_protocol_watches_by_a_stream() {
     };
     while waits(&mut server) != json!(1) {}
 }
+
+#[test]
+fn a_wait_that_is_pending_can_be_gone_on_with() {
+    let home = Home::new("pending");
+    let mut server = Server::start(home.command().args(["mcp", "--call-limit-ms", "100"]));
+    let script = "stty -echo; echo UP; cat >/dev/null";
+    server.call("spawn", json!({"command": "sh", "args": ["-c", script], "wait": {"text": "UP"}}));
+    let mut answer = server.call("send_input", json!({"input": "x\n", "wait": {"settled": 350}}));
+    assert_eq!(answer["outcome"], "pending");
+    while answer["outcome"] == "pending" {
+        let tool = answer["retry_tool"].as_str().unwrap().to_owned();
+        answer = server.call(&tool, answer["retry"].clone());
+    }
+    assert_eq!(
+        (&answer["outcome"], &answer["results"][0]["settled"]),
+        (&json!("met"), &json!(true))
+    );
+}
+
+#[test]
+fn output_that_looks_the_same_is_told_of() {
+    let home = Home::new("same");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let script = "stty -echo; echo UP; while read n; do yes | head -n $n; done";
+    server.call(
+        "spawn",
+        json!({"command": "sh", "args": ["-c", script], "rows": 5, "wait": {"text": "UP"}}),
+    );
+    server.call("send_input", json!({"input": "20\n", "wait": {"text": "y\ny\ny\ny"}}));
+    server.request("resources/subscribe", json!({"uri": "output://s1"}));
+    server.send("tools/call", json!({"name": "send_input", "arguments": {"input": "20\n"}}));
+    let both = [server.next(), server.next()];
+    assert!(both.iter().any(|message| message["params"]["uri"] == "output://s1"), "{both:?}");
+}
+
+#[test]
+fn options_that_the_daemon_does_not_take_from_a_client_are_refused() {
+    let home = Home::new("refused");
+    for option in [["--tools", "core"], ["--call-limit-ms", "100"], ["--max-sessions", "3"]] {
+        let (status, _, errors) = home.run(&["mcp", "--daemon", option[0], option[1]]);
+        assert!(status == 2 && errors.contains("cannot be used with"), "{errors}");
+    }
+}

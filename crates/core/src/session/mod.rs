@@ -57,8 +57,14 @@ impl Session {
         let mut screen = Screen::new(cols, rows, scrollback);
         let history = History::new(now, &screen);
         let frame = Arc::clone(history.newest());
-        let input =
-            Anchor { tick: screen.tick(), line: Line(1), frame, enters: 0, truncated: false };
+        let input = Anchor {
+            tick: screen.tick(),
+            line: Line(1),
+            frame,
+            enters: 0,
+            echo_counts: false,
+            truncated: false,
+        };
         screen.advance_tick();
         Session {
             screen,
@@ -372,7 +378,14 @@ impl Session {
     fn anchor_here(&mut self) -> Anchor {
         let (tick, line) = (self.screen.tick(), self.screen.line(0));
         self.screen.advance_tick();
-        Anchor { tick, line, frame: Arc::clone(self.frame()), enters: 0, truncated: false }
+        Anchor {
+            tick,
+            line,
+            frame: Arc::clone(self.frame()),
+            enters: 0,
+            echo_counts: false,
+            truncated: false,
+        }
     }
 
     fn anchor(&mut self, since: Since) -> Anchor {
@@ -386,6 +399,7 @@ impl Session {
                     line: kept.line(0),
                     frame: Arc::clone(kept),
                     enters: self.input.enters,
+                    echo_counts: true,
                     truncated: kept.seq() != seq,
                 }
             }
