@@ -121,6 +121,29 @@ fn mistakes() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// What a server says that is at its limits.
+fn refusals(home: &Home) -> Vec<Value> {
+    let flags =
+        ["mcp", "--max-sessions", "1", "--max-waits", "1", "--max-input", "5", "--max-calls", "2"];
+    let mut server = Server::start(home.command().args(flags));
+    let script = "stty raw -echo; echo UP; exec sleep 1000";
+    server.call("spawn", json!({"command": "sh", "args": ["-c", script], "wait": {"text": "UP"}}));
+    let mut refused = vec![
+        server.call("spawn", json!({"command": "cat"})),
+        server.call("send_input", json!({"input": "123456"})),
+    ];
+    let running =
+        json!({"name": "wait_for_text", "arguments": {"pattern": "NEVER", "timeout_ms": 60_000}});
+    server.send("tools/call", running);
+    while server.call("list_sessions", json!({}))["sessions"][0]["waits"] != json!(1) {}
+    refused.push(server.call("wait_for_text", json!({"pattern": "NEVER"})));
+    let running = json!({"name": "wait_for_channel", "arguments": {"channel": "never"}});
+    server.send("tools/call", running.clone());
+    server.send("tools/call", running);
+    refused.push(server.next()["result"]["structuredContent"].clone());
+    refused
+}
+
 #[test]
 fn every_mistake() {
     let home = Home::new("mistakes");
@@ -139,5 +162,10 @@ fn every_mistake() {
     }
     let sessions = server.call("list_sessions", json!({}));
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 2, "nothing has changed");
+    for answer in refusals(&home) {
+        let (code, message) =
+            (answer["code"].as_str().unwrap(), answer["message"].as_str().unwrap());
+        writeln!(text, "at a limit\n  {code}: {message}").unwrap();
+    }
     check("mistakes.txt", &text);
 }
