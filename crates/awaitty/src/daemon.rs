@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileTypeExt;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::fs::FlockOperation;
+use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -16,16 +18,46 @@ use crate::mcp::{Host, Options};
 use crate::socket::{self, Listener};
 use crate::{driver, policy};
 
-/// Runs the daemon until it is told to end, or was idle for `idle`. In the background it belongs to no
-/// terminal, and says on standard output when it listens.
+/// Starts the daemon in the background, and outlives it: whatever it leaves when it is killed becomes the
+/// child of this process, which ends it, and only then lets another daemon start.
+///
+/// # Errors
+/// If the daemon cannot be started.
+pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
+    // It fails only for one that is the leader of its group already, which then has no need of it.
+    let _ = rustix::process::setsid();
+    let lock = File::create(socket::runtime_dir()?.join("guard.lock"))?;
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
+    let mut daemon = processes::register(|| {
+        let daemon =
+            Command::new(std::env::current_exe()?).args(["daemon", "--guarded"]).spawn()?;
+        let pid = Pid::from_child(&daemon);
+        Ok((daemon, pid))
+    })?;
+    let pid = Pid::from_child(&daemon);
+    // Whoever started us reads to the end of what the daemon says.
+    rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+    let over = tokio::task::spawn_blocking(move || daemon.wait());
+    tokio::pin!(over);
+    tokio::select! {
+        _ = &mut over => {}
+        () = ended.cancelled() => {
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+            let _ = over.await;
+        }
+    }
+    processes::unregister(pid);
+    processes::end_orphans().await;
+    drop(lock);
+    Ok(())
+}
+
+/// Runs the daemon until it is told to end, or was idle for `idle`. In the background it says on standard
+/// output when it listens.
 ///
 /// # Errors
 /// If there is one already, or its socket cannot be made.
 pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> anyhow::Result<()> {
-    if background {
-        // It fails only for one that is the leader of its group already, which then has no need of it.
-        let _ = rustix::process::setsid();
-    }
     let path = socket::daemon_path()?;
     let lock = File::create(path.with_file_name("daemon.lock"))?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)

@@ -42,6 +42,8 @@ enum Command {
         idle_ms: u64,
         #[arg(long, hide = true)]
         background: bool,
+        #[arg(long, hide = true)]
+        guarded: bool,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -166,9 +168,10 @@ async fn serve(command: Command) -> anyhow::Result<()> {
             let call_limit = Duration::from_millis(call_limit_ms);
             mcp::serve_stdio(mcp::Options { call_limit, tools }, ended).await
         }
-        Command::Daemon { idle_ms, background, limits, .. } => {
+        Command::Daemon { background: true, .. } => daemon::guard(ended).await,
+        Command::Daemon { idle_ms, guarded, limits, .. } => {
             policy::set_limits(limits).map_err(anyhow::Error::msg)?;
-            daemon::run(background, Duration::from_millis(idle_ms), ended).await
+            daemon::run(guarded, Duration::from_millis(idle_ms), ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),
