@@ -57,7 +57,7 @@ impl Awaitty {
     /// # Errors
     /// If there is no such tool, or the call makes no sense; nothing has changed then.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
-        let Some(tool) = tools::all().into_iter().find(|known| known.name == tool) else {
+        let Some(tool) = tools::find(tool) else {
             return Err(ToolError::argument(format!("there is no tool {tool:?}")));
         };
         let context = Context { sessions: Arc::clone(&self.sessions), call_limit: None, arguments };

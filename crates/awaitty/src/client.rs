@@ -54,11 +54,21 @@ impl Client {
         Ok(client)
     }
 
-    /// Connects to the daemon, starting it if nobody answers. `note` is told what a user should know.
+    /// Connects to the daemon, starting it if nobody answers, and insists on its being of our version.
+    ///
+    /// # Errors
+    /// If it cannot be started, or is of another version.
+    pub fn daemon() -> io::Result<Client> {
+        let mut client = Client::any_daemon()?;
+        client.check_version()?;
+        Ok(client)
+    }
+
+    /// Connects to the daemon whatever its version, starting it if nobody answers.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn daemon(note: &mut dyn FnMut(&str)) -> io::Result<Client> {
+    pub fn any_daemon() -> io::Result<Client> {
         let path = socket::daemon_path()?;
         if let Ok(client) = Client::connect(&path) {
             return Ok(client);
@@ -71,7 +81,7 @@ impl Client {
         }
         let said = start_daemon()?;
         if let Some(died) = said.strip_prefix("ready, ") {
-            note(died);
+            crate::log(died);
         }
         Client::connect(&path)
     }
@@ -156,7 +166,7 @@ impl Client {
     ///
     /// # Errors
     /// If it is.
-    pub fn check_version(&mut self) -> io::Result<()> {
+    fn check_version(&mut self) -> io::Result<()> {
         let (own, version) = (env!("CARGO_PKG_VERSION"), self.version()?);
         if version == own {
             return Ok(());
@@ -186,7 +196,7 @@ fn start_daemon() -> io::Result<String> {
     let mut daemon = Command::new(std::env::current_exe()?)
         .args(["daemon", "--background"])
         .env_remove(socket::SOCKET_VARIABLE)
-        .env_remove("AWAITTY_SESSION")
+        .env_remove(socket::SESSION_VARIABLE)
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -35,8 +35,7 @@ pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
         Ok((daemon, pid))
     })?;
     let pid = Pid::from_child(&daemon);
-    // Whoever started us reads to the end of what the daemon says.
-    rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+    let_go_of_stdout()?;
     let over = tokio::task::spawn_blocking(move || daemon.wait());
     tokio::pin!(over);
     tokio::select! {
@@ -90,9 +89,7 @@ pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> 
         } else {
             let _ = writeln!(stdout, "ready");
         }
-        // Whoever started us reads to the end.
-        let null = File::options().write(true).open("/dev/null")?;
-        rustix::stdio::dup2_stdout(&null)?;
+        let_go_of_stdout()?;
     }
     tokio::select! {
         () = ended.cancelled() => {}
@@ -108,6 +105,12 @@ pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> 
     host.shut_down().await;
     drop(lock);
     Ok(())
+}
+
+/// Whoever started us reads standard output to its end, which comes when nobody holds it any more.
+fn let_go_of_stdout() -> std::io::Result<()> {
+    let null = File::options().write(true).open("/dev/null")?;
+    Ok(rustix::stdio::dup2_stdout(null)?)
 }
 
 /// Ends when nobody was connected and no program ran for that long.

@@ -103,9 +103,9 @@ enum DaemonAction {
 fn main() {
     let matches = whole_command().get_matches();
     let (name, of_tool) = matches.subcommand().expect("clap insists on one");
-    let tool = tools::all().into_iter().find(|tool| tool.name.replace('_', "-") == name);
+    let tool = tools::find(&name.replace('-', "_"));
     let status = match tool {
-        Some(tool) => cli::call(&tool, of_tool).map_err(anyhow::Error::from),
+        Some(tool) => cli::call(tool, of_tool).map_err(anyhow::Error::from),
         None => Args::from_arg_matches(&matches).map_err(anyhow::Error::from).and_then(run),
     };
     if let Err(error) = &status {

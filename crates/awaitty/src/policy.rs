@@ -106,6 +106,9 @@ pub const RESULT_CHARS: usize = 20_000;
 /// The least that `max_chars` may be: room for the note that says what is missing.
 pub const RESULT_CHARS_MIN: usize = 200;
 
+/// Characters of a line of output where several are told: 200 matches stay readable so.
+pub const LINE_CHARS: usize = 200;
+
 /// The size of a terminal, unless `spawn` says otherwise.
 pub const COLS: usize = 120;
 /// See [`COLS`].

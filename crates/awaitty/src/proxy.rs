@@ -17,7 +17,7 @@ use crate::socket;
 /// If the daemon cannot be reached, or goes away while the client is still there.
 pub fn run() -> io::Result<()> {
     // Starts the daemon if there is none, and says if it is of another version.
-    Client::daemon(&mut |note| crate::log(note))?.check_version()?;
+    drop(Client::daemon()?);
     let mut to_daemon = UnixStream::connect(socket::daemon_path()?)?;
     let from_daemon = to_daemon.try_clone()?;
     let client_left = Arc::new(AtomicBool::new(false));

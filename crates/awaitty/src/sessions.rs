@@ -18,7 +18,7 @@ use crate::driver::{Driver, Handle};
 use crate::error::ToolError;
 use crate::policy;
 use crate::signals::Signals;
-use crate::socket::SOCKET_VARIABLE;
+use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 
 /// Variables that speak of the terminal that somebody was started in, and not of ours.
 pub const OF_A_TERMINAL: [&str; 10] = [
@@ -133,7 +133,7 @@ impl Sessions {
         let found = match id {
             // What a program finds in AWAITTY_SESSION is as good as the id.
             Some(id) => entries.iter().find(|entry| {
-                let is_mark = entry.mark.strip_prefix("AWAITTY_SESSION=") == Some(id);
+                let is_mark = entry.mark.split_once('=') == Some((SESSION_VARIABLE, id));
                 entry.id == id || entry.name.as_deref() == Some(id) || is_mark
             }),
             None if entries.len() == 1 => entries.first(),
@@ -179,7 +179,8 @@ impl Sessions {
             )));
         }
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
-        let mark = format!("AWAITTY_SESSION={}-{id}", rustix::process::getpid().as_raw_nonzero());
+        let mark =
+            format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
         let start = resolve(&spec, &mark, self.socket.get())?;
         let failed = |error: std::io::Error| {
             let name = &spec.argv[0];

@@ -187,6 +187,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_journal_that_is_too_long_is_written_anew() {
+        let path = std::env::temp_dir().join(format!("awaitty-long-{}", std::process::id()));
+        let signals = Signals::default();
+        signals.keep_journal(&path).expect("the folder is there");
+        let long = || Signal { message: Some("m".repeat(4096)), ..Signal::default() };
+        let len = || std::fs::metadata(&path).expect("it is there").len();
+        let mut longest = 0;
+        while len() >= longest {
+            longest = len();
+            signals.signal("a", long()).expect("it may be that long");
+        }
+        // The one that passed the limit is the last; then the newest signals are all that is left.
+        assert!(longest > JOURNAL_MAX && longest <= JOURNAL_MAX + 5_000, "{longest}");
+        assert!(len() < 100_000);
+        let again = Signals::default();
+        again.keep_journal(&path).expect("the folder is there");
+        assert_eq!(again.count("a"), signals.count("a"));
+        std::fs::remove_file(&path).expect("it is there");
+    }
+
+    #[test]
     fn a_journal_brings_back_what_was_signalled_and_given() {
         let path = std::env::temp_dir().join(format!("awaitty-journal-{}", std::process::id()));
         let keeper = || {

@@ -16,6 +16,9 @@ use crate::mcp::Host;
 /// The variable that tells a program in a terminal of ours where its server is.
 pub const SOCKET_VARIABLE: &str = "AWAITTY_SOCKET";
 
+/// The variable that tells a program in a terminal of ours which one it is in.
+pub const SESSION_VARIABLE: &str = "AWAITTY_SESSION";
+
 /// How long nobody is let in when there is no descriptor left for the next one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 

@@ -5,6 +5,8 @@ use std::fmt::{Display, Write};
 
 use awaitty_core::{ChangeKind, Diff, Frame};
 
+use crate::policy;
+
 /// Shows what a reader could not see: bidi controls, zero-width characters and tags as `<U+XXXX>`. A
 /// joiner or a variation selector stays where it is part of an emoji.
 pub fn visible(text: &str) -> String {
@@ -88,6 +90,11 @@ pub fn diff_text(diff: &Diff) -> String {
         text.push_str("nothing changed\n");
     }
     text
+}
+
+/// A line of output as one of several in a result.
+pub fn line(line: &str) -> String {
+    cut(visible(line), policy::LINE_CHARS, "read_output")
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Calls a tool and gives its structured content.
 async fn call(sessions: &Arc<Sessions>, name: &str, arguments: Value) -> Result<Value, ToolError> {
-    let tool = tools::all().into_iter().find(|tool| tool.name == name).unwrap();
+    let tool = tools::find(name).unwrap();
     let context = Context { sessions: Arc::clone(sessions), call_limit: None, arguments };
     Ok(tool.call(context).await?.structured)
 }

@@ -55,3 +55,21 @@ impl Flashes {
         self.kept.iter()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_are_taken_between_frames_and_so_many_are_kept() {
+        let screen = Screen::new(2, 1, 0);
+        let mut flashes = Flashes::new();
+        (0..=BETWEEN_FRAMES).for_each(|_| flashes.take(&screen));
+        assert_eq!((flashes.iter().count(), flashes.are_wanted()), (BETWEEN_FRAMES, false));
+        for _ in 0..KEPT_MAX {
+            flashes.go_on();
+            flashes.take(&screen);
+        }
+        assert_eq!(flashes.iter().count(), KEPT_MAX);
+    }
+}

@@ -34,8 +34,7 @@ pub fn run(session: Option<&str>, resize: bool) -> io::Result<Left> {
             "attach needs a terminal: snapshot shows the screen without one",
         ));
     }
-    let mut client = Client::daemon(&mut |note| crate::log(note))?;
-    client.check_version()?;
+    let mut client = Client::daemon()?;
     if resize {
         let size = tcgetwinsize(io::stdout())?;
         let size = json!({"session_id": session, "cols": size.ws_col, "rows": size.ws_row.saturating_sub(1).max(1)});
@@ -95,7 +94,7 @@ fn watch(client: &mut Client, id: &Value, first: &Value, drawer: &Mutex<()>) -> 
 
 /// Sends what is typed, and draws afterwards: a cursor that moved is no change of the screen.
 fn type_into(id: &Value, drawer: &Mutex<()>) -> io::Result<Left> {
-    let mut client = Client::daemon(&mut |_| {})?;
+    let mut client = Client::daemon()?;
     let mut buffer = [0; 4096];
     let mut begun = Vec::new();
     loop {

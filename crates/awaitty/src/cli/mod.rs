@@ -305,10 +305,9 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
             return Ok(exit::USAGE);
         }
     };
-    let in_colour =
-        !as_json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let paints = tool.name == "snapshot"
-        && in_colour
+        && !as_json
+        && wants_colour()
         && !matches.get_flag("--plain")
         && ["format", "since", "rows", "scrollback"].iter().all(|name| arguments[*name].is_null());
     if paints {
@@ -316,14 +315,12 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     }
     let mut client = if tool.name == "signal_channel" {
         arguments["pid"] = json!(std::os::unix::process::parent_id());
-        if let Ok(session) = std::env::var("AWAITTY_SESSION") {
+        if let Ok(session) = std::env::var(socket::SESSION_VARIABLE) {
             arguments["session"] = json!(session);
         }
         signal_client()?
     } else {
-        let mut client = Client::daemon(&mut |note| crate::log(note))?;
-        client.check_version()?;
-        client
+        Client::daemon()?
     };
     let mut waiting = Waiting::default();
     let answered = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
@@ -338,6 +335,11 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         _ => print(&answered, as_json)?,
     }
     Ok(status(&answered))
+}
+
+/// Colours are for a terminal, and not for everybody.
+fn wants_colour() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
 /// Writes to standard output; whoever reads may have had enough.
@@ -356,7 +358,7 @@ pub fn write(text: &[u8]) -> io::Result<()> {
 fn signal_client() -> io::Result<Client> {
     let path = std::env::var_os(socket::SOCKET_VARIABLE).filter(|path| !path.is_empty());
     let Some(path) = path else {
-        return Client::daemon(&mut |note| crate::log(note));
+        return Client::any_daemon();
     };
     Client::connect(Path::new(&path)).map_err(|error| {
         let path = path.to_string_lossy();
@@ -394,7 +396,7 @@ fn print(answered: &Answered, as_json: bool) -> io::Result<()> {
         (false, true) => writeln!(io::stderr(), "awaitty: {}", answered.text.trim_end()),
         (false, false) => {
             let (header, rest) = answered.text.split_once('\n').unwrap_or((&answered.text, ""));
-            if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+            if wants_colour() {
                 write(format!("\x1b[1;36m{header}\x1b[m\n{}\n", rest.trim_end()).as_bytes())
             } else {
                 write(format!("{}\n", answered.text.trim_end()).as_bytes())

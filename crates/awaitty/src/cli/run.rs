@@ -20,8 +20,7 @@ const WATCH_MS: u64 = 1_000;
 /// # Errors
 /// If the daemon cannot be reached.
 pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -> io::Result<i32> {
-    let mut client = Client::daemon(&mut |note| crate::log(note))?;
-    client.check_version()?;
+    let mut client = Client::daemon()?;
     let mut spawn = json!({"cols": size[0], "rows": size[1]});
     if let Value::Object(arguments) = &mut spawn {
         super::spawn_here(arguments, command.iter().cloned());
@@ -72,7 +71,7 @@ impl Interrupts {
                     _ = hangup.recv() => {}
                 }
             });
-            let closed = Client::daemon(&mut |_| {}).and_then(|mut client| {
+            let closed = Client::daemon().and_then(|mut client| {
                 client.call("close_session", &json!({ "session_id": id }), &mut |_| {})
             });
             if let Err(error) = closed {
@@ -88,8 +87,7 @@ impl Interrupts {
 /// # Errors
 /// If the daemon goes away.
 pub fn watch_list() -> io::Result<i32> {
-    let mut client = Client::daemon(&mut |note| crate::log(note))?;
-    client.check_version()?;
+    let mut client = Client::daemon()?;
     loop {
         let listed = client.call("list_sessions", &json!({}), &mut |_| {})?;
         let mut stdout = io::stdout();

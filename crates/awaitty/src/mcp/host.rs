@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -18,9 +18,7 @@ use crate::backend::processes;
 use crate::policy;
 use crate::sessions::Sessions;
 use crate::socket::{self, Listener};
-use crate::tools::{self, Tool};
-
-pub(super) static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(tools::all);
+use crate::tools;
 
 /// The tools that `--tools core` offers: what one terminal at a time needs.
 const CORE_TOOLS: [&str; 8] = [
@@ -45,8 +43,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let tools = TOOLS.iter().map(|tool| tool.name).collect();
+        let tools = tools::all().iter().map(|tool| tool.name).collect();
         Options { call_limit: policy::CALL_LIMIT, tools }
+    }
+}
+
+impl Options {
+    pub(super) fn offer(&self, tool: &tools::Tool) -> bool {
+        self.tools.contains(&tool.name)
     }
 }
 
@@ -63,9 +67,8 @@ pub fn choose_tools(choice: &str) -> Result<Vec<&'static str>, String> {
 }
 
 fn tool_named(name: &str) -> Result<&'static str, String> {
-    let known = TOOLS.iter().map(|tool| tool.name);
-    known.clone().find(|known| *known == name).ok_or_else(|| {
-        let known: Vec<&str> = known.collect();
+    tools::find(name).map(|tool| tool.name).ok_or_else(|| {
+        let known: Vec<&str> = tools::all().iter().map(|tool| tool.name).collect();
         format!("--tools: {name:?} is not a tool: use core, all, or some of {}", known.join(","))
     })
 }

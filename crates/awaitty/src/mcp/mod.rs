@@ -31,7 +31,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::error::ToolError;
 use crate::policy;
 use crate::tools::{self, Context, Reply, Tool};
-use host::TOOLS;
 
 const INSTRUCTIONS: &str = "Drives terminal programs. spawn starts one; send_input types, and with `wait` \
 answers when something happened and shows what changed; wait_for_text, wait_for_screen_change and \
@@ -88,8 +87,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offered = |tool: &&Tool| self.host.options.tools.contains(&tool.name);
-        Ok(ListToolsResult::with_all_items(TOOLS.iter().filter(offered).map(listed).collect()))
+        let offered = tools::all().iter().filter(|tool| self.host.options.offer(tool));
+        Ok(ListToolsResult::with_all_items(offered.map(listed).collect()))
     }
 
     async fn call_tool(
@@ -98,8 +97,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let host = &*self.host;
-        let offered = |tool: &&Tool| host.options.tools.contains(&tool.name);
-        let Some(tool) = TOOLS.iter().filter(offered).find(|tool| tool.name == request.name) else {
+        let tool = tools::find(&request.name).filter(|tool| host.options.offer(tool));
+        let Some(tool) = tool else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         };
         let Ok(_slot) = host.calls.try_acquire() else {

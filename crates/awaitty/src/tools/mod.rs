@@ -22,7 +22,7 @@ mod wait_for_screen_change;
 mod wait_for_text;
 mod why;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use awaitty_core::{Condition, Since, Spec};
@@ -164,8 +164,18 @@ pub(crate) fn exit_spec() -> Spec {
     Spec { condition: Condition::Exit, since: Since::Now, deadline: None }
 }
 
-/// All tools, sorted by name.
-pub fn all() -> Vec<Tool> {
+/// All tools, sorted by name. Made once: their schemas are.
+pub fn all() -> &'static [Tool] {
+    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(make_all);
+    &ALL
+}
+
+/// The tool of that name.
+pub fn find(name: &str) -> Option<&'static Tool> {
+    all().iter().find(|tool| tool.name == name)
+}
+
+fn make_all() -> Vec<Tool> {
     vec![
         close_session::tool(),
         list_sessions::tool(),

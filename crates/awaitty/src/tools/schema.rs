@@ -86,16 +86,10 @@ fn object(value: Value) -> JsonObject {
 /// Puts definitions where they are used, and leaves out what says nothing.
 fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
     let Value::Object(fields) = schema else { return schema.clone() };
-    if let Some(name) = fields.get("$ref").and_then(|path| path.as_str()?.strip_prefix("#/$defs/"))
-    {
-        let mut found = shorten(defs.map_or(&Value::Null, |defs| &defs[name]), defs);
-        if let Some(description) = fields.get("description") {
-            found["description"] = description.clone();
-        }
-        return found;
-    }
-    if let Some(only) = only_choice(fields) {
-        let mut found = shorten(only, defs);
+    let name = fields.get("$ref").and_then(|path| path.as_str()?.strip_prefix("#/$defs/"));
+    let defined = name.and_then(|name| defs?.get(name));
+    if let Some(meant) = defined.or_else(|| only_choice(fields)) {
+        let mut found = shorten(meant, defs);
         if let (Some(description), Some(found)) = (fields.get("description"), found.as_object_mut())
         {
             found.insert("description".to_owned(), description.clone());

@@ -71,13 +71,6 @@ fn lines(screen: &Screen, scrollback: bool) -> Vec<(u64, Option<usize>, String)>
     off.chain(on).collect()
 }
 
-/// Characters of a line that are shown, so that 200 matches stay readable.
-const LINE_CHARS: usize = 200;
-
-fn shorten(line: &str) -> String {
-    text::cut(text::visible(line), LINE_CHARS, "read_output")
-}
-
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let pattern = pattern(&params.pattern, params.flags.as_deref())?;
     let around = within("context", params.context.unwrap_or(2), 0, 20)?;
@@ -105,13 +98,13 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                 break;
             }
             let text_of = |range: std::ops::Range<usize>| {
-                lines[range].iter().map(|(_, _, line)| shorten(line)).collect::<Vec<_>>()
+                lines[range].iter().map(|(_, _, line)| text::line(line)).collect::<Vec<_>>()
             };
             output.matches.push(MatchLine {
                 session_id: entry.id.clone(),
                 line: *line,
                 row: *row,
-                text: shorten(found),
+                text: text::line(found),
                 before: text_of(i.saturating_sub(around)..i),
                 after: text_of(i + 1..(i + 1 + around).min(lines.len())),
             });

@@ -13,9 +13,6 @@ use crate::text;
 /// Lines of output that are told with the exit.
 const LAST_LINES: usize = 20;
 
-/// Characters of each of them.
-const LINE_CHARS: usize = 200;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
@@ -41,8 +38,6 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let (mut output, text) =
         start(&context, &entry, super::exit_spec(), timeout, Show::Screen).await?;
     let lines = entry.handle.call(|driver| driver.session().last_lines(LAST_LINES)).await;
-    output.last_lines = lines.map(|lines| {
-        lines.iter().map(|line| text::cut(text::visible(line), LINE_CHARS, "read_output")).collect()
-    });
+    output.last_lines = lines.map(|lines| lines.iter().map(|line| text::line(line)).collect());
     Ok((output, text))
 }

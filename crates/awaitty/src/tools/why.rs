@@ -11,9 +11,6 @@ use crate::text;
 /// Lines of output in which the nearest to a pattern is looked for.
 const LINES_LOOKED_AT: usize = 200;
 
-/// Characters of a line that are shown.
-const LINE_CHARS: usize = 120;
-
 /// The shortest word of a pattern that says something about a line.
 const WORD_MIN: usize = 3;
 
@@ -30,7 +27,7 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
                 said.push(format!(
                     "the pattern is there, but from before the anchor or as the echo of input: {row}line {}, {:?}",
                     found.line.0,
-                    shorten(&found.text)
+                    text::line(&found.text)
                 ));
             }
             None => said.extend(nearest(entry, pattern.text(), pattern.flags()).await),
@@ -38,7 +35,7 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
         (Condition::Gone(_), Finding::Gone(Some(found))) => {
             said.push(format!(
                 "it is still there: {:?} in line {}",
-                shorten(&found.text),
+                text::line(&found.text),
                 found.line.0
             ));
         }
@@ -78,10 +75,6 @@ pub(super) async fn doing(entry: &Arc<Entry>) -> String {
     }
 }
 
-fn shorten(line: &str) -> String {
-    text::cut(text::visible(line), LINE_CHARS.max(crate::policy::RESULT_CHARS_MIN), "read_output")
-}
-
 /// The line that shares most with the words of a pattern, newest first.
 async fn nearest(entry: &Arc<Entry>, pattern: &str, flags: &str) -> Option<String> {
     let words = words(pattern);
@@ -111,7 +104,7 @@ async fn nearest(entry: &Arc<Entry>, pattern: &str, flags: &str) -> Option<Strin
     } else {
         " (the case differs: flags \"i\" ignores it)"
     };
-    Some(format!("the nearest line is {:?}{hint}", shorten(line)))
+    Some(format!("the nearest line is {:?}{hint}", text::line(line)))
 }
 
 /// The runs of letters and digits of a pattern, without those that are escapes.

@@ -140,3 +140,21 @@ fn options_that_the_daemon_does_not_take_from_a_client_are_refused() {
         assert!(status == 2 && errors.contains("cannot be used with"), "{errors}");
     }
 }
+
+#[test]
+fn waits_in_one_call_and_completions_up_to_their_limits() {
+    let home = Home::new("many");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let waits =
+        |count: usize| json!({"waits": vec![json!({"channel": "a"}); count], "timeout_ms": 0});
+    assert_eq!(server.call("wait_for_any", waits(100))["outcome"], "timeout");
+    assert_eq!(server.call("wait_for_any", waits(101))["code"], "bad_argument");
+    // Each session has an id, and these have no names.
+    for _ in 0..101 {
+        server.call("spawn", json!({"command": "cat", "cols": 1, "rows": 1, "scrollback": 0}));
+    }
+    let complete = json!({"ref": {"type": "ref/resource", "uri": "screen://{session_id}"},
+        "argument": {"name": "session_id", "value": "s"}});
+    let completed = server.request("completion/complete", complete)["result"].clone();
+    assert_eq!(completed["completion"]["values"].as_array().unwrap().len(), 100);
+}
