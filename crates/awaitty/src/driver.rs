@@ -4,6 +4,8 @@
 //! registering it are one step, and nobody holds a lock. Between two jobs the task reads what the
 //! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled.
 
+mod commands;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,6 +20,9 @@ use tokio::time::Instant;
 use crate::backend::processes;
 use crate::backend::pty::{InputModes, Pty, ReadEnd};
 use crate::policy;
+use crate::shell::{Kind, Nonce};
+
+pub use commands::State;
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
@@ -26,6 +31,9 @@ const JOBS_MAX: usize = 2_048;
 /// How long a match is held back while the program is still running and may be about to exit, so that
 /// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
 const LINGER: Duration = Duration::from_millis(10);
+
+/// What is in the mark that ends a shell's prompt.
+const PROMPT_END: &[u8] = b"]133;B";
 
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
@@ -143,16 +151,29 @@ pub struct Driver {
     /// The terminal echoed the last input, and a line editor may do so again: how the terminal was then.
     typed_ahead: Option<InputModes>,
     raw: VecDeque<u8>,
+    /// The kinds of the shells whose marks are trusted, by their nonces.
+    kinds: HashMap<String, Kind>,
+    /// While somebody waits for the program to wait for input.
+    looks: Option<commands::Looks>,
+    /// Since when it is known to.
+    reading_since: Option<Time>,
 }
 
 impl Driver {
-    /// Starts the task of a terminal.
-    pub fn start(pty: Pty, cols: usize, rows: usize, scrollback: usize) -> Handle {
+    /// Starts the task of a terminal; if its program is a shell that says what it does, with its nonce.
+    pub fn start(
+        pty: Pty,
+        cols: usize,
+        rows: usize,
+        scrollback: usize,
+        shell: Option<(Nonce, Kind)>,
+    ) -> Handle {
         let (jobs, received) = mpsc::channel(JOBS_MAX);
         let untouched = Some(pty.untouched_modes());
         let mut session = Session::new(Time::from_ms(0), cols, rows, scrollback);
         session.keep_frames(policy::limits().frames);
-        let driver = Driver {
+        session.keep_output(policy::limits().result_chars);
+        let mut driver = Driver {
             session,
             pid: pty.pid(),
             pty: Some(pty),
@@ -165,7 +186,13 @@ impl Driver {
             untouched,
             typed_ahead: None,
             raw: VecDeque::new(),
+            kinds: HashMap::new(),
+            looks: None,
+            reading_since: None,
         };
+        if let Some((nonce, kind)) = shell {
+            driver.trust_shell(&nonce, kind);
+        }
         tokio::spawn(driver.run(received));
         Handle { jobs }
     }
@@ -173,6 +200,11 @@ impl Driver {
     /// The session.
     pub fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The program's number.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
     }
 
     /// What was printed last, as it came.
@@ -238,6 +270,7 @@ impl Driver {
         loop {
             self.take_replies();
             self.answer_ended();
+            self.plan_looks(false);
             let wake = self.wake();
             let pty = self.pty.as_ref();
             let reading = pty.is_some() && !self.hung_up;
@@ -248,7 +281,7 @@ impl Driver {
                     Some(job) => job(&mut self),
                     None => return,
                 },
-                () = wait_until(wake) => self.handle_time(),
+                () = wait_until(wake) => self.handle_time(&mut buffer),
                 _ = ready(pty, Pty::readable), if reading => self.read_some(&mut buffer),
                 _ = ready(pty, Pty::writable), if writing => self.write_some(),
                 _ = ready(pty, Pty::exited), if pty.is_some() => self.finish(&mut buffer).await,
@@ -258,10 +291,14 @@ impl Driver {
 
     fn wake(&self) -> Option<Instant> {
         let session = self.session.poll_wake().map(|time| self.started + time.0);
-        [session, self.linger_until].into_iter().flatten().min()
+        let looks = self.looks.map(|looks| looks.at);
+        [session, self.linger_until, looks].into_iter().flatten().min()
     }
 
-    fn handle_time(&mut self) {
+    fn handle_time(&mut self, buffer: &mut [u8]) {
+        if self.looks.is_some_and(|looks| looks.at <= Instant::now()) {
+            self.look(buffer);
+        }
         if self.linger_until.is_some_and(|until| until <= Instant::now()) {
             self.end_lingering();
         }
@@ -271,8 +308,8 @@ impl Driver {
     }
 
     fn tell_unread(&mut self) {
-        let unread = self.pty.as_ref().is_some_and(Pty::has_unread_input);
-        self.session.handle_input_unread(unread || !self.input.is_empty());
+        let unread = self.has_unread_input();
+        self.session.handle_input_unread(unread);
     }
 
     /// Reads until there is nothing left, or until the others have waited long enough.
@@ -308,8 +345,15 @@ impl Driver {
         let surplus = (self.raw.len() + bytes.len()).saturating_sub(policy::RAW_MAX);
         self.raw.drain(..surplus.min(self.raw.len()));
         self.raw.extend(bytes);
+        // A prompt that comes while something typed is unread is none that waits for input.
+        if self.session.shell_depth() > 0
+            && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END)
+        {
+            self.tell_unread();
+        }
         let now = self.now();
         self.session.handle_output(now, bytes);
+        self.plan_looks(true);
     }
 
     fn write_some(&mut self) {

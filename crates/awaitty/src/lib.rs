@@ -19,6 +19,7 @@ pub mod mcp;
 pub mod policy;
 pub mod proxy;
 pub mod sessions;
+pub mod shell;
 pub mod signals;
 pub mod socket;
 pub mod text;

@@ -123,6 +123,20 @@ pub const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Of the `wait` of `send_input` and `spawn`.
 pub const ACT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Of a command in a shell: a build takes a while.
+pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// How long a shell that is starting, or on its way back to its prompt, is waited for before it is given a
+/// command. Start-up files that ask the network take seconds.
+pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a shell that we did not start has to say what it is; it may be on another continent.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Bytes of a command that is typed into a shell. Four times what is asked for as a line, and a quarter of
+/// the input that may wait.
+pub const COMMAND_MAX: usize = 256 * 1024;
+
 /// The longest timeout. Beyond a day somebody has mistaken the unit.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 

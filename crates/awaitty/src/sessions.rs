@@ -17,6 +17,7 @@ use crate::backend::pty::{Pty, Start};
 use crate::driver::{Driver, Handle};
 use crate::error::ToolError;
 use crate::policy;
+use crate::shell::Integration;
 use crate::signals::Signals;
 use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 
@@ -33,6 +34,9 @@ pub const OF_A_TERMINAL: [&str; 10] = [
     "LINES",
     "NO_COLOR",
 ];
+
+/// Variables whose names begin so are for `secret` alone, and no program sees them.
+pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
 
 /// Where programs are looked for if nothing is said.
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -58,6 +62,8 @@ pub struct SpawnSpec {
     pub scrollback: usize,
     /// The program is ended after that long.
     pub ttl: Option<Duration>,
+    /// A shell is made to say what it does.
+    pub shell_integration: bool,
 }
 
 /// A terminal that is held.
@@ -77,12 +83,20 @@ pub struct Entry {
     pub handle: Handle,
     /// What its processes carry in their environment.
     mark: String,
+    /// The program's file, as the kernel has it.
+    image: Option<PathBuf>,
 }
 
 impl Entry {
     /// What it is called in results: the name, or the id.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Tells whether the program has become another (`exec`), as far as the kernel tells.
+    pub fn is_replaced(&self) -> bool {
+        let now = image_of(self.pid);
+        now.is_some() && now != self.image
     }
 }
 
@@ -181,7 +195,8 @@ impl Sessions {
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         let mark =
             format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
-        let start = resolve(&spec, &mark, self.socket.get())?;
+        let integration = integration(&spec);
+        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
         let failed = |error: std::io::Error| {
             let name = &spec.argv[0];
             ToolError::new(
@@ -201,10 +216,11 @@ impl Sessions {
             let file = std::fs::File::options().append(true).create(true).open(path);
             let _ = file.and_then(|mut file| writeln!(file, "{}", pid.as_raw_nonzero()));
         }
-        let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback);
+        let shell = integration.map(|integration| (integration.nonce, integration.kind));
+        let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, shell);
         let command = shell_words::join(&spec.argv);
-        let entry =
-            Entry { id, name: spec.name, command, pid, created_ms: wall_clock_ms(), handle, mark };
+        let (created_ms, image) = (wall_clock_ms(), image_of(pid));
+        let entry = Entry { id, name: spec.name, command, pid, created_ms, handle, mark, image };
         let entry = Arc::new(entry);
         entries.push(Arc::clone(&entry));
         if let Some(ttl) = spec.ttl {
@@ -256,6 +272,11 @@ impl Sessions {
     }
 }
 
+/// The file that a process runs.
+fn image_of(pid: Pid) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).ok()
+}
+
 /// Ends everything that belongs to a terminal, and waits until its program's exit is known.
 async fn end(entry: &Entry, signal: Signal, grace: Duration) {
     processes::end_all(entry.pid, &entry.mark, signal, grace).await;
@@ -285,7 +306,12 @@ fn say(error: &std::io::Error) -> String {
 }
 
 /// Finds the program and puts its environment together.
-fn resolve(spec: &SpawnSpec, mark: &str, socket: Option<&PathBuf>) -> Result<Start, ToolError> {
+fn resolve(
+    spec: &SpawnSpec,
+    mark: &str,
+    socket: Option<&PathBuf>,
+    integration: Option<&Integration>,
+) -> Result<Start, ToolError> {
     let failed = |message: String| Err(ToolError::new("spawn_failed", message));
     let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let cwd = spec.cwd.clone().unwrap_or_else(here);
@@ -295,8 +321,8 @@ fn resolve(spec: &SpawnSpec, mark: &str, socket: Option<&PathBuf>) -> Result<Sta
             cwd.display().to_string()
         ));
     }
-    let env = environment(spec, mark, socket);
-    let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    let mut env = environment(spec, mark, socket);
+    let path = env.get(&OsString::from("PATH")).cloned();
     let name = &spec.argv[0];
     let found = if name.contains('/') {
         let path = cwd.join(name);
@@ -312,11 +338,16 @@ fn resolve(spec: &SpawnSpec, mark: &str, socket: Option<&PathBuf>) -> Result<Sta
             "{name:?} was not found (ENOENT): give a path, or a command that is in PATH"
         ));
     };
+    let mut args: Vec<OsString> = spec.argv[1..].iter().map(OsString::from).collect();
+    if let Some(integration) = integration {
+        integration.set_env(&args, &mut env);
+        args = integration.args(&args);
+    }
     Ok(Start {
         program,
         arg0: name.into(),
-        args: spec.argv[1..].iter().map(OsString::from).collect(),
-        env,
+        args,
+        env: env.into_iter().collect(),
         cwd,
         cols: spec.cols as u16,
         rows: spec.rows as u16,
@@ -332,7 +363,7 @@ fn environment(
     spec: &SpawnSpec,
     mark: &str,
     socket: Option<&PathBuf>,
-) -> Vec<(OsString, OsString)> {
+) -> BTreeMap<OsString, OsString> {
     let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
     if spec.clear_env {
         env.extend(std::env::vars_os().filter(|(name, _)| name == "PATH"));
@@ -342,6 +373,7 @@ fn environment(
     for name in OF_A_TERMINAL {
         env.remove(&OsString::from(name));
     }
+    env.retain(|name, _| !name.as_encoded_bytes().starts_with(SECRET_PREFIX.as_bytes()));
     env.insert("TERM".into(), "xterm-256color".into());
     env.insert("COLORTERM".into(), "truecolor".into());
     // Clients start us with almost no environment, and programs then think that we are ASCII.
@@ -364,7 +396,18 @@ fn environment(
         env.insert(SOCKET_VARIABLE.into(), socket.into());
         add_to_path(&mut env);
     }
-    env.into_iter().collect()
+    env
+}
+
+/// What a shell needs to say what it does. Without it the shell is a program like any other.
+fn integration(spec: &SpawnSpec) -> Option<Integration> {
+    if !spec.shell_integration {
+        return None;
+    }
+    Integration::new(&spec.argv).unwrap_or_else(|error| {
+        crate::log(&format!("the shell is started without marks: {error}"));
+        None
+    })
 }
 
 /// Puts the directory of this program at the end of PATH, so that `awaitty signal` is found there.

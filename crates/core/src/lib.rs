@@ -28,10 +28,13 @@
 //! - **line**: a row's absolute number; 1 is the first line the terminal ever had. A line keeps its
 //!   number while it scrolls and after it left the screen.
 //! - **frame**: the screen at one moment that a person could have seen.
+//! - **mark**: a shell says where a prompt, a command or its output begins or ends (OSC 133). It counts
+//!   only with the nonce of a shell that is trusted.
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
 
 mod annotate;
 mod channel;
+mod command;
 mod diff;
 mod flashes;
 mod frame;
@@ -39,12 +42,15 @@ mod history;
 mod intern;
 mod keys;
 mod lines;
+mod marks;
+mod output;
 mod pattern;
 mod row;
 mod screen;
 mod scrollback;
 mod search;
 mod session;
+mod shell;
 mod style;
 mod wait;
 mod waits;
@@ -53,22 +59,27 @@ pub use channel::{
     CHANNEL_MESSAGE_MAX, CHANNEL_NAME_MAX, CHANNEL_SIGNALS_MAX, CHANNELS_MAX, ChannelError,
     Channels, Signal, Signalled, check_channel_name,
 };
+pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
 pub use diff::{Change, ChangeKind, Diff};
 pub use frame::{Cursor, Frame, Selection};
 pub use history::{FRAMES_MAX, History};
 pub use keys::{Key, KeyError, Mouse, MouseAction, encode_mouse};
+pub use output::Output;
 pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
 pub use row::{Row, Span};
 pub use screen::{
-    COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event, LINKS_MAX, Mark, MouseEncoding,
-    MouseTracking, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
+    COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event, LINKS_MAX, MARK_MAX, Mark,
+    MouseEncoding, MouseTracking, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
 };
 pub use scrollback::Scrollback;
 pub use search::Match;
 pub use session::{FRAME_INTERVAL, Session, UPDATE_MAX};
+pub use shell::COMMANDS_MAX;
 pub use style::{Attrs, Color, LinkId, Style, Underline};
 
-pub use wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
+pub use wait::{
+    Condition, Exit, Finding, Outcome, Ready, Since, Spec, WaitEnded, WaitError, WaitId,
+};
 
 use std::time::Duration;
 

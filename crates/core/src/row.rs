@@ -160,7 +160,7 @@ impl Row {
             byte += cells * bytes;
             col += cells * width;
         }
-        (byte + (at - col)).min(self.text.len())
+        byte.saturating_add(at - col).min(self.text.len())
     }
 
     /// For each cell of the text: its bytes, and whether it is wide.

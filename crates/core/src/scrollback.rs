@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+use crate::output::Clip;
 use crate::row::{Row, RowParts, Shape, Span};
 use crate::style::Style;
 use crate::{Line, Tick};
@@ -43,6 +44,15 @@ pub struct Scrollback {
     lines_max: usize,
     /// Where in the last block's styles the screen's style numbers are, plus one; 0 if nowhere.
     style_places: Vec<u32>,
+    /// What becomes of the lines that are dropped, while somebody wants them.
+    leaving: Option<Box<Leaving>>,
+}
+
+/// The lines that were dropped since somebody wanted them.
+#[derive(Clone, Debug)]
+struct Leaving {
+    from: Line,
+    clip: Clip,
 }
 
 impl Scrollback {
@@ -54,7 +64,31 @@ impl Scrollback {
             len: 0,
             lines_max,
             style_places: Vec::new(),
+            leaving: None,
         }
+    }
+
+    /// Keeps the ends of what is dropped from now on, from a line on, instead of what was kept before.
+    pub(crate) fn keep_leaving(&mut self, from: Line, chars_max: usize) {
+        self.leaving = Some(Box::new(Leaving { from, clip: Clip::new(chars_max) }));
+    }
+
+    /// Nobody wants what is dropped any more.
+    pub(crate) fn forget_leaving(&mut self) {
+        self.leaving = None;
+    }
+
+    /// What was dropped from a line on, if that is what is kept.
+    pub(crate) fn leaving(&self, from: Line) -> Option<Clip> {
+        self.leaving
+            .as_ref()
+            .filter(|leaving| leaving.from == from)
+            .map(|leaving| leaving.clip.clone())
+    }
+
+    /// Tells whether anything becomes of a line that is pushed.
+    pub(crate) fn wants_lines(&self) -> bool {
+        self.lines_max > 0 || self.leaving.is_some()
     }
 
     /// How many lines are kept.
@@ -130,6 +164,10 @@ impl Scrollback {
     /// Adds a line, dropping the oldest if there are too many.
     pub(crate) fn push(&mut self, line: Line, parts: &RowParts, style: impl Fn(u32) -> Style) {
         if self.lines_max == 0 {
+            if let Some(leaving) = &mut self.leaving {
+                let row = Row::new(parts, |_| Style::default());
+                leaving.push(line, &row);
+            }
             return;
         }
         let full =
@@ -176,10 +214,25 @@ impl Scrollback {
 
     /// Forgets every line.
     pub(crate) fn clear(&mut self) {
-        *self = Scrollback::new(self.lines_max);
+        let mut leaving = self.leaving.take();
+        if let Some(leaving) = &mut leaving {
+            leaving.clip.clear();
+        }
+        *self = Scrollback { leaving, ..Scrollback::new(self.lines_max) };
     }
 
     fn drop_oldest(&mut self) {
+        if let Some(mut leaving) = self.leaving.take() {
+            let (block, packed) = self.packed(0);
+            if packed.wrapped() {
+                let (line, row) = self.packed(0).1.unpack(block);
+                leaving.push(line, &row);
+            } else if let Some((_, text)) = self.text(0).filter(|(line, _)| *line >= leaving.from) {
+                // Nearly always so, and much cheaper.
+                leaving.clip.push_row(text, 0, false);
+            }
+            self.leaving = Some(leaving);
+        }
         self.dropped += 1;
         self.len -= 1;
         if self.blocks.front().is_some_and(|block| block.offsets.len() == self.dropped) {
@@ -203,6 +256,15 @@ impl Scrollback {
     fn line_at(&self, i: usize) -> Line {
         let (block, mut packed) = self.packed(i);
         Line(block.first.0 + packed.number())
+    }
+}
+
+impl Leaving {
+    fn push(&mut self, line: Line, row: &Row) {
+        if line >= self.from {
+            let blanks = row.end().saturating_sub(row.width());
+            self.clip.push_row(row.text(), blanks, row.is_wrapped());
+        }
     }
 }
 

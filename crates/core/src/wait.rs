@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::command::CommandId;
 use crate::frame::Frame;
 use crate::pattern::Pattern;
 use crate::search::{Match, Matches, frame_places};
@@ -42,6 +43,31 @@ pub enum Condition {
     Settled(Duration),
     /// The program exits.
     Exit,
+    /// A shell's command is over, and the shell at its prompt again.
+    Command(CommandId),
+    /// The same of the last command, or of the one that the last input is about to run.
+    LastCommand {
+        /// The newest command that does not count; found out when the wait is started.
+        after: Option<CommandId>,
+    },
+    /// A shell has taken a command that was delivered, or refused it.
+    Taken(CommandId),
+    /// A shell wants more of a command than there is.
+    Unclosed(CommandId),
+    /// A shell is at its prompt, or the program waits for input.
+    Ready {
+        /// Only the latter, and on the alternate screen.
+        full_screen: bool,
+    },
+}
+
+/// Who says that a program is ready for input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// A shell, by the mark at the end of its prompt.
+    Shell,
+    /// The kernel: the program is in a read of its terminal.
+    Kernel,
 }
 
 /// A wait as it is asked for.
@@ -119,6 +145,10 @@ pub enum Finding {
     },
     /// Of a wait for the exit.
     Exit,
+    /// Of a wait for a command; what there is to say of it is asked apart.
+    Command,
+    /// Of a wait for the program to be ready, by whose word.
+    Ready(Option<Ready>),
 }
 
 /// A wait that ended.
@@ -169,16 +199,28 @@ pub enum WaitError {
         /// The newest there is.
         newest: Seq,
     },
+    /// No command has that number, or it is too old to be remembered.
+    NoSuchCommand(CommandId),
+    /// No shell has told of any command.
+    NoCommand,
 }
 
 impl fmt::Display for WaitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WaitError::FromTheFuture { asked, newest } = self;
-        let (asked, newest) = (asked.0, newest.0);
-        write!(
-            f,
-            "there is no seq {asked} yet, the newest is {newest}: pass a seq that a result gave"
-        )
+        match self {
+            WaitError::FromTheFuture { asked: Seq(asked), newest: Seq(newest) } => write!(
+                f,
+                "there is no seq {asked} yet, the newest is {newest}: pass a seq that a result gave"
+            ),
+            WaitError::NoSuchCommand(CommandId(id)) => write!(
+                f,
+                "command_id: there is no command {id}, or it is too old to be remembered: pass one that a \
+                 result gave"
+            ),
+            WaitError::NoCommand => {
+                write!(f, "no shell has told of a command here: run_command runs one")
+            }
+        }
     }
 }
 

@@ -138,6 +138,14 @@ impl Waits {
         !self.groups.is_empty()
     }
 
+    /// Tells whether anybody waits for the program to be ready for input, by one of these words.
+    pub(crate) fn want_ready(&self, is_full_screen: bool) -> bool {
+        self.waits.values().any(|wait| match wait.spec.condition {
+            Condition::Ready { full_screen } => is_full_screen || !full_screen,
+            _ => false,
+        })
+    }
+
     /// Tells whether any pattern can match across rows, and so has to see all of them.
     fn want_all_rows(&self) -> bool {
         self.groups.values().any(|group| group.pattern.crosses_rows())
@@ -273,7 +281,14 @@ impl Wait {
                 changed.then(|| self.change.changed_at.after(*stable))
             }
             Condition::Settled(quiet) => Some(self.change.changed_at.after(*quiet)),
-            Condition::Text(_) | Condition::Gone(_) | Condition::Exit => None,
+            Condition::Text(_)
+            | Condition::Gone(_)
+            | Condition::Exit
+            | Condition::Command(_)
+            | Condition::Taken(_)
+            | Condition::Unclosed(_)
+            | Condition::LastCommand { .. }
+            | Condition::Ready { .. } => None,
         }
     }
 
@@ -313,6 +328,11 @@ impl Wait {
             },
             Condition::Settled(_) => Finding::Settled { settled: met, changed: change.changed },
             Condition::Exit => Finding::Exit,
+            Condition::Command(_)
+            | Condition::Taken(_)
+            | Condition::Unclosed(_)
+            | Condition::LastCommand { .. } => Finding::Command,
+            Condition::Ready { .. } => Finding::Ready(None),
         }
     }
 }

@@ -82,7 +82,7 @@ fn say(now: u64, ended: &WaitEnded) -> String {
         Finding::Settled { settled, changed } => {
             said += &format!(" settled={settled} changed={changed}")
         }
-        Finding::Exit => {}
+        Finding::Exit | Finding::Command | Finding::Ready(_) => {}
     }
     if let Some(Exit::Code(code)) = ended.exit {
         said += &format!(" exit {code}");

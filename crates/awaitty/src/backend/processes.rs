@@ -213,74 +213,8 @@ fn belonging(leader: Pid, mark: &str) -> BTreeSet<i32> {
     found
 }
 
-/// What a process is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Doing {
-    /// It is in a read of its terminal.
-    ReadsTerminal,
-    /// It sleeps, for a timer, a child, a socket or another.
-    Waits,
-    /// It is on a processor, or about to be.
-    Works,
-    /// Somebody stopped it.
-    Stopped,
-}
-
-/// The numbers of `read` and of the calls that wait for one of the first descriptors to become readable, on
-/// the machines that Linux runs on most.
-const READ_CALL: &str = if cfg!(target_arch = "aarch64") { "63" } else { "0" };
-/// See [`READ_CALL`].
-const SELECT_CALLS: [&str; 2] =
-    if cfg!(target_arch = "aarch64") { ["72", "72"] } else { ["23", "270"] };
-
-/// What has the terminal of a leader in the foreground, and what it is doing. Of several, as in a pipe, the
-/// one that reads the terminal, or else the busiest.
-pub fn foreground(leader: Pid) -> Option<(String, Doing)> {
-    let fields = stat(leader.as_raw_nonzero().get())?;
-    // Of what follows the name: state, parent, group, session, terminal, the terminal's foreground group.
-    let group = fields.get(5)?.clone();
-    let all = all();
-    let members = all.keys().filter_map(|&pid| {
-        let fields = stat(pid)?;
-        (fields.get(2) == Some(&group)).then(|| (pid, doing(pid, fields.first().map_or("", |s| s))))
-    });
-    let (pid, doing) = members.min_by_key(|(_, doing)| match doing {
-        Doing::ReadsTerminal => 0,
-        Doing::Works => 1,
-        Doing::Stopped => 2,
-        Doing::Waits => 3,
-    })?;
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some((name.trim_end().to_owned(), doing))
-}
-
-fn doing(pid: i32, state: &str) -> Doing {
-    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap_or_default();
-    let mut words = call.split_whitespace();
-    let name = words.next().unwrap_or_default();
-    let argument =
-        words.next().and_then(|word| i32::from_str_radix(word.strip_prefix("0x")?, 16).ok());
-    // A line editor asks for the first descriptor alone, with a signal mask.
-    let fd = match argument {
-        Some(fd) if name == READ_CALL => Some(fd),
-        Some(1) if SELECT_CALLS.contains(&name) => Some(0),
-        _ => None,
-    };
-    if let Some(fd) = fd
-        && let Ok(file) = fs::read_link(format!("/proc/{pid}/fd/{fd}"))
-        && (file.starts_with("/dev/pts") || file == Path::new("/dev/tty"))
-    {
-        return Doing::ReadsTerminal;
-    }
-    match state {
-        "T" | "t" => Doing::Stopped,
-        "R" | "D" => Doing::Works,
-        _ => Doing::Waits,
-    }
-}
-
 /// What follows the name in `/proc/PID/stat`; the name is in brackets and may hold anything, brackets too.
-fn stat(pid: i32) -> Option<Vec<String>> {
+pub(super) fn stat(pid: i32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(stat.get(stat.rfind(')')? + 2..)?.split(' ').map(str::to_owned).collect())
 }

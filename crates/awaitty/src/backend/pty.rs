@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use awaitty_core::{EchoBy, Exit};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{LocalModes, Winsize};
@@ -57,6 +58,11 @@ pub struct InputModes {
 }
 
 impl InputModes {
+    /// Tells whether the program reads lines that nobody is to see, as for a password.
+    pub fn is_secret(&self) -> bool {
+        self.echo_by == EchoBy::Nobody
+    }
+
     /// Tells whether a line editor has come since `then`: it reads keys now, or it has set the terminal up
     /// to its liking, as fish does, and reads lines for a moment while it runs a command.
     pub fn show_editor_since(&self, then: &InputModes) -> bool {
@@ -193,8 +199,12 @@ impl Pty {
     /// Tells whether the program has input that it did not read.
     pub fn has_unread_input(&self) -> bool {
         // The other end is opened only to look, and closed at once.
-        let unread = open_peer(self.master.get_ref())
-            .and_then(|peer| Ok(rustix::io::ioctl_fionread(&peer)?));
+        let unread = open_peer(self.master.get_ref()).and_then(|peer| {
+            // What was just written is handed on by a worker of the kernel's; a poll waits for it.
+            let mut asked = [PollFd::new(&peer, PollFlags::IN)];
+            rustix::event::poll(&mut asked, Some(&Timespec::default()))?;
+            Ok(rustix::io::ioctl_fionread(&peer)?)
+        });
         unread.is_ok_and(|count| count > 0)
     }
 }

@@ -37,11 +37,12 @@ struct Face {
     positions: &'static [&'static str],
 }
 
-const FACES: [Face; 14] = [
+const FACES: [Face; 16] = [
     face("close_session", Some("close"), &["session_id"]),
     face("list_sessions", Some("ls"), &[]),
     face("read_output", Some("read"), &["session_id"]),
     face("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
+    face("run_command", None, &["session_id", "command"]),
     face("search_output", Some("search"), &["pattern"]),
     face("send_input", Some("send"), &["session_id", "input"]),
     face("signal_channel", Some("signal"), &["channel"]),
@@ -49,6 +50,7 @@ const FACES: [Face; 14] = [
     face("spawn", None, &["command"]),
     face("wait_for_any", None, &["waits"]),
     face("wait_for_channel", None, &["channel"]),
+    face("wait_for_command", None, &["session_id"]),
     face("wait_for_exit", None, &["session_id"]),
     face("wait_for_screen_change", None, &["session_id"]),
     face("wait_for_text", None, &["session_id", "pattern"]),

@@ -21,9 +21,10 @@ use crate::socket::{self, Listener};
 use crate::tools;
 
 /// The tools that `--tools core` offers: what one terminal at a time needs.
-const CORE_TOOLS: [&str; 8] = [
+const CORE_TOOLS: [&str; 9] = [
     "close_session",
     "list_sessions",
+    "run_command",
     "send_input",
     "snapshot",
     "spawn",

@@ -59,11 +59,11 @@ fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
 }
 
 fn listed(tool: &Tool) -> ListedTool {
-    let hints = ToolAnnotations::new()
-        .read_only(tool.read_only)
-        .destructive(tool.destructive)
-        .idempotent(tool.idempotent)
-        .open_world(!tool.read_only);
+    let mut hints = ToolAnnotations::new().read_only(tool.read_only).open_world(!tool.read_only);
+    // Of what only reads, these say nothing.
+    if !tool.read_only {
+        hints = hints.destructive(tool.destructive).idempotent(tool.idempotent);
+    }
     ListedTool::new(tool.name, tool.description, Arc::clone(&tool.listed))
         .with_raw_output_schema(Arc::clone(&tool.output))
         .with_annotations(hints)

@@ -14,12 +14,13 @@ use crate::policy;
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// The first signal, by name or number. Default HUP.
+    /// By name or number. Default HUP.
+    #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     signal: Option<SignalParam>,
     /// How long until KILL. Default 2000.
     grace_ms: Option<u64>,
-    /// End the program, and keep its last screen to be read.
+    /// Keep its last screen.
     #[serde(default)]
     keep: bool,
     /// For tmux panes, which are not there yet; a program of ours is always ended.

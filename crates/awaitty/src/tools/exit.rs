@@ -15,10 +15,10 @@ pub(crate) struct ExitOutput {
     pub(crate) exited: Option<bool>,
     /// Its exit status.
     #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
+    pub(crate) exit_code: Option<i32>,
     /// The signal that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    signal: Option<String>,
+    pub(crate) signal: Option<String>,
 }
 
 impl From<Option<Exit>> for ExitOutput {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exit::ExitOutput;
+use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool};
 use crate::text;
 
@@ -35,6 +36,8 @@ struct SessionOutput {
     state: &'static str,
     #[serde(flatten)]
     exit: ExitOutput,
+    #[serde(flatten)]
+    doing: StateOutput,
     title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
@@ -69,6 +72,7 @@ async fn run(context: Context, _params: Params) -> Answer<Output> {
         let known = entry.handle.call({
             let entry = std::sync::Arc::clone(&entry);
             move |driver| {
+                let doing = StateOutput::of(driver);
                 let (session, now) = (driver.session(), driver.now());
                 let screen = session.screen();
                 SessionOutput {
@@ -80,8 +84,9 @@ async fn run(context: Context, _params: Params) -> Answer<Output> {
                     rows: screen.rows(),
                     state: if session.exit().is_some() { "exited" } else { "running" },
                     exit: session.exit().into(),
+                    doing,
                     title: text::visible(screen.title()),
-                    cwd: screen.cwd().map(text::visible),
+                    cwd: session.shell_cwd().or(screen.cwd()).map(text::visible),
                     alt_screen: screen.is_alternate(),
                     seq: session.frame().seq().0,
                     idle_ms: now.since(session.active_at()).as_millis() as u64,
@@ -92,10 +97,11 @@ async fn run(context: Context, _params: Params) -> Answer<Output> {
         });
         if let Some(session) = known.await {
             lines += &format!(
-                "{}\t{}\t{}\tseq={} idle={}ms\t{}\n",
+                "{}\t{}\t{}{}\tseq={} idle={}ms\t{}\n",
                 session.session_id,
                 session.name.as_deref().unwrap_or("-"),
                 session.state,
+                session.doing.words(),
                 session.seq,
                 session.idle_ms,
                 session.command

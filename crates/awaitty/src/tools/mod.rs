@@ -8,15 +8,19 @@ mod params;
 mod pending;
 mod read_output;
 mod resize_session;
+mod run_command;
 mod schema;
 mod search_output;
 mod send_input;
 mod signal_channel;
 mod snapshot;
 mod spawn;
+mod state;
 mod styled;
+mod submit;
 mod wait_for_any;
 mod wait_for_channel;
+mod wait_for_command;
 mod wait_for_exit;
 mod wait_for_screen_change;
 mod wait_for_text;
@@ -181,6 +185,7 @@ fn make_all() -> Vec<Tool> {
         list_sessions::tool(),
         read_output::tool(),
         resize_session::tool(),
+        run_command::tool(),
         search_output::tool(),
         send_input::tool(),
         signal_channel::tool(),
@@ -188,6 +193,7 @@ fn make_all() -> Vec<Tool> {
         spawn::tool(),
         wait_for_any::tool(),
         wait_for_channel::tool(),
+        wait_for_command::tool(),
         wait_for_exit::tool(),
         wait_for_screen_change::tool(),
         wait_for_text::tool(),

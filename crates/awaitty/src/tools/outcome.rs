@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::exit::ExitOutput;
 use super::pending::{Asked, pending};
+use super::state::StateOutput;
 use super::wait_for_channel::ChannelOutput;
 use super::why;
 use super::{Answer, Context};
@@ -123,7 +124,7 @@ pub(crate) struct WaitOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     stale_match: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
+    pub(crate) hint: Option<String>,
     /// Why it did not end as hoped, as far as can be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
@@ -143,6 +144,14 @@ pub(crate) struct WaitOutput {
     changing_rows: Option<Vec<RowOutput>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     settled: Option<bool>,
+    /// At a prompt, or waiting for input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ready: Option<bool>,
+    /// The command has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished: Option<bool>,
+    #[serde(flatten)]
+    pub(crate) state: StateOutput,
     #[serde(flatten)]
     pub(crate) exit: ExitOutput,
     #[serde(flatten)]
@@ -206,9 +215,15 @@ pub(crate) async fn wait(
     let ended = ended.ok_or_else(ToolError::gone)?;
     let mut output = WaitOutput::from(&ended);
     output.why = why::explain(entry, &ended).await;
+    output.state = state_of(entry).await;
     let screen = show_frame(entry, &ended.frame, show, &mut output).await;
     let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
     Ok((output, text))
+}
+
+/// What the program of a session is doing.
+pub(crate) async fn state_of(entry: &Entry) -> StateOutput {
+    entry.handle.call(|driver| StateOutput::of(driver)).await.unwrap_or_default()
 }
 
 pub(crate) const HOW_TO_READ: &str = "snapshot with rows, or read_output, gives them";
@@ -264,6 +279,8 @@ pub(crate) fn summary(output: &WaitOutput) -> String {
         ("stable", output.stable),
         ("style_changed", output.style_changed),
         ("settled", output.settled),
+        ("ready", output.ready),
+        ("finished", output.finished),
         ("exited", output.exit.exited),
     ];
     for (name, value) in flags.into_iter().filter_map(|(name, value)| Some((name, value?))) {
@@ -274,6 +291,7 @@ pub(crate) fn summary(output: &WaitOutput) -> String {
     }
     text += &output.channel.words();
     text += &output.exit.words();
+    text += &output.state.words();
     if let Some(rows) = output.changing_rows.as_ref().filter(|rows| !rows.is_empty()) {
         let rows: Vec<String> = rows.iter().map(|row| row.row.to_string()).collect();
         let _ = write!(text, " changing_rows={}", rows.join(","));
@@ -362,6 +380,8 @@ impl WaitOutput {
                 self.settled = Some(*settled);
                 self.changed = Some(*changed);
             }
+            Finding::Command => self.finished = Some(ended.outcome == Outcome::Met),
+            Finding::Ready(ready) => self.ready = Some(ready.is_some()),
             Finding::Exit => {
                 self.exit.exited = Some(ended.exit.is_some() || self.closed == Some(true))
             }

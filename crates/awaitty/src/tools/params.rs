@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Pattern, Seq, Since, Spec, check_channel_name};
+use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec, check_channel_name};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -141,20 +141,34 @@ pub(crate) fn pattern(pattern: &str, flags: Option<&str>) -> Result<Arc<Pattern>
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitParam {
-    /// The screen was unchanged for so many ms.
+    /// Unchanged for so many ms.
     pub(super) settled: Option<u64>,
     /// This regex matches new text.
     pub(super) text: Option<String>,
     /// Of `text`.
     pub(super) flags: Option<String>,
-    /// It changed, then was unchanged for so many ms.
+    /// Changed, then unchanged for so many ms.
     pub(super) change: Option<u64>,
     /// The program exited.
     pub(super) exit: Option<bool>,
     /// That channel was signalled.
     pub(super) channel: Option<String>,
-    /// Give up then. Default 10000.
+    /// It is at a prompt or waits for input.
+    pub(super) ready: Option<bool>,
+    /// A shell's command ended: a command_id, or true for the one just typed.
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema::number_or_true")]
+    pub(super) command: Option<CommandParam>,
+    /// Default 10000.
     pub(super) timeout_ms: Option<u64>,
+}
+
+/// A command: by its number, or the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum CommandParam {
+    Id(u64),
+    Last(bool),
 }
 
 /// What is waited for.
@@ -169,7 +183,7 @@ pub(crate) enum Wanted {
 impl WaitParam {
     /// What it means, looking at what comes after this call.
     pub(crate) fn wanted(&self, signals: &Signals) -> Result<Wanted, ToolError> {
-        let is_long = self.exit.is_some() || self.channel.is_some();
+        let is_long = self.exit.is_some() || self.channel.is_some() || self.command.is_some();
         let default = if is_long { policy::EXIT_TIMEOUT } else { policy::ACT_TIMEOUT };
         let timeout = timeout(self.timeout_ms, default)?;
         let ms =
@@ -177,7 +191,7 @@ impl WaitParam {
         let on_screen = |condition: Condition| {
             Wanted::Screen(Spec { condition, since: Since::Input, deadline: None }, timeout)
         };
-        let conditions: [Option<Result<Wanted, ToolError>>; 5] = [
+        let conditions: [Option<Result<Wanted, ToolError>>; 7] = [
             self.settled.map(|quiet| Ok(on_screen(Condition::Settled(ms("wait.settled", quiet)?)))),
             self.text
                 .as_deref()
@@ -187,6 +201,15 @@ impl WaitParam {
                 Ok(on_screen(Condition::Change { stable, styles: false, ignore: Vec::new() }))
             }),
             self.exit.filter(|&exit| exit).map(|_| Ok(on_screen(Condition::Exit))),
+            self.ready
+                .filter(|&ready| ready)
+                .map(|_| Ok(on_screen(Condition::Ready { full_screen: false }))),
+            self.command.filter(|command| *command != CommandParam::Last(false)).map(|command| {
+                Ok(on_screen(match command {
+                    CommandParam::Id(id) => Condition::Command(CommandId(id)),
+                    CommandParam::Last(_) => Condition::LastCommand { after: None },
+                }))
+            }),
             self.channel.as_deref().map(|name| {
                 check_channel_name(name)?;
                 let (name, since) = (name.to_owned(), signals.count(name));
@@ -196,7 +219,7 @@ impl WaitParam {
         let mut given = conditions.into_iter().flatten();
         let (Some(wanted), None) = (given.next(), given.next()) else {
             return Err(ToolError::argument(
-                "wait: give exactly one of settled, text, change, exit or channel; for more, call wait_for_any",
+                "wait: give exactly one of settled, text, change, exit, ready, command or channel; for more, call wait_for_any",
             ));
         };
         wanted

@@ -7,7 +7,7 @@ use awaitty_core::{Condition, Seq, Since, Spec};
 use serde_json::{Value, json};
 
 use super::Answer;
-use super::outcome::{HOW_TO_READ, WaitOutput, header};
+use super::outcome::{HOW_TO_READ, WaitOutput, header, state_of};
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
@@ -29,6 +29,7 @@ pub(crate) async fn pending(
     output.retry = Some(retry);
     output.retry_tool = Some(tool);
     output.elapsed_ms = Some(limit.as_millis() as u64);
+    output.state = state_of(entry).await;
     output.screen_text =
         Some(text::cut(text::visible(&frame.text()), policy::limits().result_chars, HOW_TO_READ));
     let screen = text::cut(
@@ -79,12 +80,24 @@ impl Asked {
                 again["diff"] = json!(self.diff);
                 "wait_for_screen_change"
             }
+            // There is no tool for these alone; one of several waits they can be.
             Condition::Settled(quiet) => {
-                // There is no tool for it alone; one of several waits it can be.
                 let settled =
                     json!({"session_id": session_id, "settled": quiet.as_millis() as u64});
                 again = json!({"waits": [settled], "timeout_ms": left});
                 "wait_for_any"
+            }
+            Condition::Ready { .. } => {
+                again = json!({"waits": [{"session_id": session_id, "ready": true}], "timeout_ms": left});
+                "wait_for_any"
+            }
+            Condition::LastCommand { .. } => {
+                again = json!({"session_id": session_id, "timeout_ms": left});
+                "wait_for_command"
+            }
+            Condition::Command(id) | Condition::Taken(id) | Condition::Unclosed(id) => {
+                again = json!({"session_id": session_id, "command_id": id.0, "timeout_ms": left});
+                "wait_for_command"
             }
             Condition::Exit => {
                 again = json!({"session_id": session_id, "timeout_ms": left});

@@ -15,7 +15,7 @@ use crate::text;
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// The first line, by absolute number; default: the last `limit` lines.
+    /// Default: the last `limit` lines.
     from_line: Option<u64>,
     /// Default 500.
     limit: Option<usize>,

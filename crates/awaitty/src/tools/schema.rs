@@ -10,16 +10,38 @@ use rmcp::model::JsonObject;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// The fields that are told of an output besides those that are always there: the ones to decide by. The
-/// others come with what they apply to, and nothing forbids them.
-const TELLING: [&str; 2] = ["outcome", "seq"];
+/// The fields that are told of an output: the ones to decide by. The others come with what they apply to, and
+/// nothing forbids them.
+const TOLD: [&str; 8] =
+    ["count", "finished", "lines", "matches", "outcome", "output", "results", "sessions"];
 
-/// The fields that only say again what was asked for.
-const ASKED: [&str; 4] = ["channel", "cols", "rows", "session_id"];
+/// The parameters whose names say all that a model needs to know.
+const CLEAR: [&str; 15] = [
+    "args",
+    "channel",
+    "clear_env",
+    "command_id",
+    "context",
+    "cwd",
+    "diff",
+    "env",
+    "exit",
+    "flags",
+    "limit",
+    "max_chars",
+    "message",
+    "mode",
+    "ttl_ms",
+];
 
 /// What is a number or a word.
 pub(super) fn number_or_word(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}]})
+}
+
+/// What is a number or true.
+pub(super) fn number_or_true(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({"anyOf": [{"type": "integer"}, {"type": "boolean"}]})
 }
 
 /// A list of words and objects.
@@ -51,10 +73,28 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     {
         id.remove("description");
     }
+    for (name, field) in fields.iter_mut() {
+        // What flags there are is said once.
+        if CLEAR.contains(&name.as_str()) && (tool, name.as_str()) != ("wait_for_text", "flags") {
+            forget_description(field);
+        }
+    }
+    if let Some(conditions) =
+        fields.get_mut("wait").and_then(|wait| wait["properties"].as_object_mut())
+    {
+        let clear = conditions.iter_mut().filter(|(name, _)| CLEAR.contains(&name.as_str()));
+        clear.for_each(|(_, field)| forget_description(field));
+    }
     if tool == "spawn" {
         fields.insert("wait".into(), json!({"type": "object", "description": "As of send_input"}));
     }
     Arc::new(short)
+}
+
+fn forget_description(field: &mut Value) {
+    if let Some(field) = field.as_object_mut() {
+        field.remove("description");
+    }
 }
 
 /// Of the output of a tool: the fields at the top, and of which kind they are.
@@ -64,13 +104,8 @@ pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
         Some(kind) => json!({ "type": kind }),
         None => json!({}),
     };
-    let required = whole["required"].as_array().cloned().unwrap_or_default();
-    let is_told = |name: &str| {
-        let is_required = required.iter().any(|told| told == name);
-        is_required && !ASKED.contains(&name) || TELLING.contains(&name)
-    };
     let fields = whole["properties"].as_object().into_iter().flatten();
-    let fields = fields.filter(|(name, _)| is_told(name));
+    let fields = fields.filter(|(name, _)| TOLD.contains(&name.as_str()));
     let fields: Map<String, Value> =
         fields.map(|(name, field)| (name.clone(), kind(field))).collect();
     Arc::new(object(json!({"type": "object", "properties": fields})))

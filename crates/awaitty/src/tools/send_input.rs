@@ -1,14 +1,17 @@
 //! `send_input`.
 
-use awaitty_core::{Key, Mouse, MouseAction, Screen, Seq, WaitId, encode_mouse};
+use std::sync::Arc;
+
+use awaitty_core::{Frame, Key, Mouse, MouseAction, Screen, Seq, WaitId, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{Show, WaitOutput, header, show_frame, wait};
+use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
 use super::pending::Asked;
+use super::submit::{Submitted, submit};
 use super::wait_for_channel::wait_and_show;
-use super::wait_for_text::too_many_waits;
+use super::wait_for_text::{start, too_many_waits};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
@@ -30,6 +33,11 @@ struct Params {
     /// `input` goes as one bracketed paste.
     #[serde(default)]
     paste: bool,
+    /// A variable of the server whose value is typed first, only while echo is off.
+    secret: Option<String>,
+    /// Type or paste `input`, see it arrive, press Enter, see it taken.
+    #[serde(default)]
+    submit: bool,
     /// Answer when one of these holds.
     wait: Option<WaitParam>,
     /// Show only what changed. Default true.
@@ -81,12 +89,17 @@ struct MouseParam {
 struct Output {
     session_id: String,
     sent_bytes: usize,
+    /// What came of `submit`: `submitted`, `not_echoed`, `swallowed` or `no_reaction`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    submit: Option<&'static str>,
     #[serde(flatten)]
     wait: WaitOutput,
 }
 
 /// What is to be sent, before it is known for which modes.
-enum Item {
+pub(super) enum Item {
+    /// Typed where nobody sees it.
+    Secret(String),
     Typed(String),
     Pasted(String),
     Key(Key),
@@ -105,6 +118,13 @@ pub(super) fn tool() -> Tool {
 
 fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
     let mut items = Vec::new();
+    if let Some(name) = &params.secret {
+        items.push(Item::Secret(secret(name)?));
+        if params.input.is_none() && params.keys.is_empty() {
+            // What else is there to do with a password?
+            items.push(Item::Typed("\r".to_owned()));
+        }
+    }
     if let Some(input) = &params.input {
         let item = if params.paste { Item::Pasted } else { Item::Typed };
         items.push(item(input.clone()));
@@ -123,6 +143,19 @@ fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
         ));
     }
     Ok(items)
+}
+
+/// The value of a variable of ours.
+fn secret(name: &str) -> Result<String, ToolError> {
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() && !value.contains(char::is_control) => Ok(value),
+        Ok(_) => Err(ToolError::argument(format!(
+            "secret: the variable {name:?} is empty or holds control characters, so it cannot be typed"
+        ))),
+        Err(_) => Err(ToolError::argument(format!(
+            "secret: the server has no variable {name:?}: start it with one, or let a person attach and type it"
+        ))),
+    }
 }
 
 fn mouse(param: &MouseParam) -> Result<Vec<Mouse>, ToolError> {
@@ -162,6 +195,7 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
     let (mut bytes, mut echo) = (Vec::new(), String::new());
     for item in items {
         match item {
+            Item::Secret(value) => bytes.extend(value.bytes()),
             Item::Typed(text) => {
                 // Enter is a carriage return; the program's terminal makes of it what the program wants.
                 let typed = text.replace("\r\n", "\r").replace('\n', "\r");
@@ -196,12 +230,27 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
 }
 
 /// What was sent, and the frame before it.
-struct Sent {
-    bytes: usize,
+pub(super) struct Sent {
+    pub(super) bytes: usize,
     before: Seq,
 }
 
-fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
+impl Sent {
+    /// Of nothing.
+    pub(super) fn nothing(frame: &Frame) -> Sent {
+        Sent { bytes: 0, before: frame.seq() }
+    }
+}
+
+pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
+    let has_secret = items.iter().any(|item| matches!(item, Item::Secret(_)));
+    if has_secret && !driver.reads_secret() {
+        return Err(ToolError::new(
+            "denied",
+            "secret: the terminal shows what is typed now, so nothing was sent: wait until the program asks for \
+             it ({\"text\": \"[Pp]assword\"}), and snapshot then says echo: off",
+        ));
+    }
     let (bytes, echo) = encode(items, driver.session().screen());
     let bytes = driver.send(&bytes, &echo)?;
     Ok(Sent { bytes, before: driver.session().anchor_seq(awaitty_core::Since::Input) })
@@ -212,6 +261,9 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.sessions.find(params.session_id.as_deref())?;
+    if params.submit {
+        return run_submit(&context, &entry, &params, wanted).await;
+    }
     let show = |sent: &Sent| {
         if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen }
     };
@@ -219,7 +271,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         None | Some(Wanted::Channel(_)) => {
             let sent = entry.handle.call(move |driver| {
                 let sent = send(driver, &items)?;
-                Ok::<_, ToolError>((sent, std::sync::Arc::clone(driver.session().frame())))
+                Ok::<_, ToolError>((sent, Arc::clone(driver.session().frame())))
             });
             let (sent, frame) = sent.await.ok_or_else(ToolError::gone)??;
             if let Some(Wanted::Channel(channel)) = wanted {
@@ -239,6 +291,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                 if driver.session().waits_running() >= policy::limits().waits {
                     return Err(too_many_waits());
                 }
+                driver.session().check_wait(&spec)?;
                 let sent = send(driver, &items)?;
                 let asked = Asked::new(&spec, timeout, sent.before);
                 let _ = tell.send((sent, asked));
@@ -254,5 +307,44 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
 }
 
 fn answer(entry: &Entry, sent: &Sent, (wait, text): (WaitOutput, String)) -> (Output, String) {
-    (Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, wait }, text)
+    (Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, submit: None, wait }, text)
+}
+
+/// Submits the input, and then waits if it was taken.
+async fn run_submit(
+    context: &Context,
+    entry: &Arc<Entry>,
+    params: &Params,
+    wanted: Option<Wanted>,
+) -> Answer<Output> {
+    let (Some(input), None, true) = (&params.input, &params.secret, params.keys.is_empty()) else {
+        return Err(ToolError::argument(
+            "submit: it types `input` and presses Enter: leave out keys and secret, and give input",
+        ));
+    };
+    let (sent, submitted) = submit(entry, input).await?;
+    let show = if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen };
+    let (mut wait, text) = match wanted.filter(|_| submitted == Submitted::Yes) {
+        Some(Wanted::Screen(spec, timeout)) => start(context, entry, spec, timeout, show).await?,
+        Some(Wanted::Channel(channel)) => wait_and_show(context, entry, &channel, show).await?,
+        None => {
+            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
+            let frame = frame.ok_or_else(ToolError::gone)?;
+            let mut output = WaitOutput::at(&frame);
+            output.outcome = Some(submitted.word());
+            output.state = state_of(entry).await;
+            let screen = show_frame(entry, &frame, show, &mut output).await;
+            let text = header(entry, &frame, submitted.word());
+            (output, format!("{text}\n{screen}"))
+        }
+    };
+    let hint = submitted.hint();
+    wait.hint = hint.map(str::to_owned).or(wait.hint);
+    let text = match hint {
+        Some(hint) => format!("{text}\n{hint}"),
+        None => text,
+    };
+    let (mut output, text) = answer(entry, &sent, (wait, text));
+    output.submit = Some(submitted.word());
+    Ok((output, text))
 }

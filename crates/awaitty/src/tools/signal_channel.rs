@@ -17,7 +17,7 @@ use crate::socket;
 struct Params {
     /// 1 to 128 of A-Z a-z 0-9 . _ : -
     channel: String,
-    /// What a wait is told of the outcome, such as an exit status.
+    /// Told to the wait, as an exit status.
     status: Option<i64>,
     /// At most 4 KiB.
     message: Option<String>,

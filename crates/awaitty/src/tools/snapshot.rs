@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::exit::ExitOutput;
 use super::outcome::{ChangeOutput, changes, fits, header};
 use super::params::max_chars;
+use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool, styled};
 use crate::driver::Driver;
 use crate::error::ToolError;
@@ -19,13 +20,13 @@ use crate::text;
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// A seq: only the rows that changed since.
+    /// Only what changed since this seq.
     since: Option<u64>,
     /// "text" (default), "annotated": styles marked, e.g. [r+]error[/], or "styled": runs to draw.
     format: Option<String>,
-    /// The first and last row to show, from 1.
+    /// First and last, from 1.
     rows: Option<[usize; 2]>,
-    /// Lines above the screen to show too.
+    /// Lines above the screen, too.
     #[serde(default)]
     scrollback: usize,
     /// Default 20000.
@@ -67,6 +68,8 @@ struct Output {
     state: &'static str,
     #[serde(flatten)]
     exit: ExitOutput,
+    #[serde(flatten)]
+    doing: StateOutput,
     /// Highlighted spans, such as the chosen entry of a menu.
     selection: Vec<SelectionOutput>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,6 +129,7 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
         hash: format!("{:016x}", frame.hash()),
         state: if session.exit().is_some() { "exited" } else { "running" },
         exit: session.exit().into(),
+        doing: StateOutput::of(driver),
         selection: selection.collect(),
         text: None,
         styled: None,

@@ -20,7 +20,7 @@ use crate::sessions::SpawnSpec;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// The program; without `args` a command line, split as a shell does, with no shell in between.
+    /// A program; without `args` a command line, which no shell sees.
     command: String,
     /// Its arguments.
     args: Option<Vec<String>>,
@@ -45,9 +45,7 @@ struct Params {
     /// Only "pty" so far.
     #[schemars(skip)]
     backend: Option<String>,
-    /// Not there yet.
-    #[schemars(skip)]
-    #[expect(dead_code, reason = "a parameter of the contract whose meaning is still to come")]
+    /// Let a shell tell where commands begin and end. Default true.
     shell_integration: Option<bool>,
     /// Not there yet.
     #[schemars(skip)]
@@ -71,8 +69,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "spawn",
-        "Starts a program in a new terminal. Give `wait` ({\"settled\": 300} or {\"text\": \"…\"}) to get its \
-         first screen in the same call.",
+        "Starts a program in a new terminal; with `wait` the answer shows its first screen.",
         Kind::Acts,
         run,
     )
@@ -155,6 +152,7 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
             policy::SCROLLBACK_MAX,
         )?,
         ttl: ttl.transpose()?,
+        shell_integration: params.shell_integration.unwrap_or(true),
     })
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, summary};
-use super::params::{SinceParam, WaitParam, Wanted, since, timeout};
+use super::params::{CommandParam, SinceParam, WaitParam, Wanted, since, timeout};
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wait_for_text::start;
 use super::{Answer, Context, Kind, Tool};
@@ -26,8 +26,7 @@ const WAITS_IN_ONE_MAX: usize = 100;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Each {"session_id", and one of "text" (with "flags"), "change": ms, "settled": ms, "exit": true,
-    /// "channel"; "since"}.
+    /// Each as `wait` of send_input, with `session_id` and `since`.
     #[schemars(schema_with = "super::schema::objects")]
     waits: Vec<Value>,
     /// "first" (default): answer when one is met; "all": when all have ended.
@@ -65,6 +64,8 @@ struct One {
     change: Option<u64>,
     exit: Option<bool>,
     channel: Option<String>,
+    ready: Option<bool>,
+    command: Option<CommandParam>,
 }
 
 /// How one of the waits stands.
@@ -99,7 +100,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_any",
-        "Waits for the first of several things, or for all, over several sessions and channels; says which won.",
+        "Waits for the first of several things, or for all (mode \"all\"), over several sessions and channels; says which won.",
         Kind::Reads,
         run,
     )
@@ -121,9 +122,19 @@ fn prepare(
     let at =
         |error: ToolError| ToolError::new(error.code, format!("waits[{index}]: {}", error.message));
     let one: One = super::params::parse(value.clone()).map_err(at)?;
-    let One { session_id, since: anchor, settled, text, flags, change, exit, channel } = one;
-    let is_channel = channel.is_some();
-    let wait = WaitParam { settled, text, flags, change, exit, channel, timeout_ms: None };
+    let One { session_id, since: anchor, .. } = one;
+    let is_channel = one.channel.is_some();
+    let wait = WaitParam {
+        settled: one.settled,
+        text: one.text,
+        flags: one.flags,
+        change: one.change,
+        exit: one.exit,
+        channel: one.channel,
+        ready: one.ready,
+        command: one.command,
+        timeout_ms: None,
+    };
     let mut wanted = wait.wanted(&context.sessions.signals).map_err(at)?;
     match &mut wanted {
         Wanted::Screen(spec, timeout) => {

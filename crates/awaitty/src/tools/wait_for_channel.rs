@@ -22,7 +22,7 @@ use crate::text;
 struct Params {
     /// Its name.
     channel: String,
-    /// The count above which to wait. Default: what an earlier wait was given, so none is lost.
+    /// Wait for a count above this. Default: the last that a wait was given.
     since: Option<u64>,
     /// Answer at once if this session's program exits first.
     session_id: Option<String>,

@@ -25,8 +25,7 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_exit",
-        "Waits until the program has exited; gives its exit_code or signal and its last output, all of it \
-         read before.",
+        "Waits until the program has exited; gives its exit_code or signal and all of its last output.",
         Kind::Reads,
         run,
     )

@@ -17,6 +17,7 @@ struct Params {
     /// Id or name.
     session_id: Option<String>,
     /// "input" (default), "now", "screen" or a seq.
+    #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
     /// Unchanged for so long. Default 300; 0: the first change.

@@ -23,6 +23,7 @@ struct Params {
     /// Any of i, m, s, x, U.
     flags: Option<String>,
     /// "input" (default): since the last input; "now"; "screen": also what is there already; or a seq.
+    #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
     /// Default 10000. 0 checks once.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use awaitty_core::{Condition, Finding, Outcome, WaitEnded};
 
-use crate::backend::processes::{self, Doing};
+use crate::backend::foreground::Foreground;
 use crate::sessions::Entry;
 use crate::text;
 
@@ -62,15 +62,8 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
 }
 
 pub(super) async fn doing(entry: &Arc<Entry>) -> String {
-    let pid = entry.pid;
-    let look = move || processes::foreground(pid);
-    match tokio::task::spawn_blocking(look).await {
-        Ok(Some((name, Doing::ReadsTerminal))) => {
-            format!("{name:?} reads from the terminal: it waits for input")
-        }
-        Ok(Some((name, Doing::Waits))) => format!("{name:?} is waiting for something"),
-        Ok(Some((name, Doing::Works))) => format!("{name:?} is busy"),
-        Ok(Some((name, Doing::Stopped))) => format!("{name:?} is stopped: SIGCONT lets it go on"),
+    match entry.handle.call(|driver| driver.foreground()).await {
+        Some(Some(Foreground { name, doing, .. })) => format!("{name:?}: {}", doing.words()),
         _ => "nothing runs in the foreground".to_owned(),
     }
 }

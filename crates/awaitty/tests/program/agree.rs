@@ -27,6 +27,14 @@ fn acts() -> Vec<Step> {
         ("snapshot", rows, "snapshot a --format annotated --rows 1 2"),
         ("read_output", json!({"session_id": "a", "from_line": 2}), "read a --from-line 2"),
         ("search_output", json!({"pattern": "HELLO", "flags": "i"}), "search HELLO --flags i"),
+        ("spawn", json!({"command": "sh", "name": "b"}), "spawn --name b -- sh"),
+        (
+            "run_command",
+            json!({"session_id": "b", "command": "echo hi; false"}),
+            "run-command b 'echo hi; false'",
+        ),
+        ("wait_for_command", json!({"session_id": "b"}), "wait-for-command b"),
+        ("close_session", json!({"session_id": "b"}), "close b"),
         ("resize_session", json!({"session_id": "a", "cols": 50, "rows": 8}), "resize a 50 8"),
     ]
 }
@@ -55,8 +63,20 @@ fn waits() -> Vec<Step> {
 
 /// What depends on the moment is the same in all of them.
 fn without_moments(value: Value) -> Value {
-    const MOMENTS: [&str; 8] =
-        ["pid", "elapsed_ms", "seq", "created", "idle_ms", "last_change_ms", "from", "why"];
+    const MOMENTS: [&str; 12] = [
+        "pid",
+        "elapsed_ms",
+        "seq",
+        "created",
+        "idle_ms",
+        "last_change_ms",
+        "from",
+        "why",
+        "duration_ms",
+        "running_ms",
+        "waiting_for_input",
+        "evidence",
+    ];
     match value {
         Value::Object(fields) => fields
             .into_iter()

@@ -290,7 +290,7 @@ impl Screen {
         }
         let Screen { main, scrollback, lines, parts, clusters, styles, tick, .. } = self;
         main.scroll_up(area, n, blank, *tick, |row| {
-            if scrollback.lines_max() > 0 {
+            if scrollback.wants_lines() {
                 row.render(clusters, parts);
                 scrollback.push(lines.number(0), parts, |number| *styles.value(number));
             }

@@ -10,6 +10,9 @@ pub const EVENTS_MAX: usize = 4096;
 /// Kinds of unknown sequences that are told apart.
 pub const UNKNOWN_MAX: usize = 64;
 
+/// Characters kept of a mark's parameters: they may hold the longest path there is.
+pub const MARK_MAX: usize = 5_000;
+
 /// Something that happened and left no trace on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {

@@ -49,7 +49,7 @@ use cell::Cell;
 use charset::Charsets;
 pub use echo::{ECHO_MAX, EchoBy};
 use echo::{Echo, EchoCell};
-pub use event::{EVENTS_MAX, Event, Mark, UNKNOWN_MAX};
+pub use event::{EVENTS_MAX, Event, MARK_MAX, Mark, UNKNOWN_MAX};
 use grid::{Area, Grid};
 use keyboard::KeyboardFlags;
 pub use links::LINKS_MAX;
@@ -157,6 +157,8 @@ pub struct Screen {
     replies: Vec<u8>,
     events: VecDeque<Event>,
     events_lost: u64,
+    /// A shell's mark came: whoever feeds may want to look before anything follows it.
+    mark_came: bool,
     unknown: BTreeMap<String, u64>,
     /// The parts of a row on its way to the scrollback; kept to save allocations.
     parts: RowParts,
@@ -207,6 +209,7 @@ impl Screen {
             replies: Vec::new(),
             events: VecDeque::new(),
             events_lost: 0,
+            mark_came: false,
             unknown: BTreeMap::new(),
             parts: RowParts::default(),
             cells: Vec::new(),
@@ -230,7 +233,7 @@ impl Screen {
     }
 
     /// Feeds bytes up to the beginning or the end of a synchronized update if there is one among them,
-    /// moments at which the screen is complete; the rest stays in `bytes`.
+    /// moments at which the screen is complete, or to a shell's mark; the rest stays in `bytes`.
     pub fn feed_update(&mut self, bytes: &mut &[u8], look: Option<&mut dyn FnMut(&Screen)>) {
         // The parser is apart from the rest while it lasts, so that its strings can be borrowed.
         let mut parser = std::mem::take(&mut self.parser);
@@ -238,7 +241,8 @@ impl Screen {
         let updating = performer.screen.is_synchronized();
         while let Some(action) = parser.next(bytes) {
             performer.perform(action, &parser);
-            if performer.screen.is_synchronized() != updating {
+            let mark_came = std::mem::take(&mut performer.screen.mark_came);
+            if mark_came || performer.screen.is_synchronized() != updating {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! Operating system commands: titles, colours, directory, links, marks, notifications.
 
 use super::palette::{Special, parse_color};
-use super::{Event, Mark, Screen, TITLE_MAX};
+use super::{Event, MARK_MAX, Mark, Screen, TITLE_MAX};
 use crate::style::Style;
 
 impl Screen {
@@ -96,12 +96,13 @@ impl Screen {
         let params = chars.as_str().strip_prefix(';').unwrap_or(chars.as_str());
         let mark = Mark {
             kind,
-            params: clean(params),
+            params: params.chars().filter(|c| !c.is_control()).take(MARK_MAX).collect(),
             line: self.line(self.position.row),
             col: self.position.col,
             tick: self.tick,
         };
         self.push_event(Event::Mark(mark));
+        self.mark_came = true;
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::grid::Grid;
 use super::modes::{Mode, MouseEncoding, MouseTracking};
-use super::{Event, Screen};
+use super::{Event, Mark, Screen};
 use crate::frame::Cursor;
 use crate::lines::LineNumbers;
 use crate::row::{Row, RowParts};
@@ -28,11 +29,58 @@ impl Screen {
     /// # Panics
     /// If there is no such row.
     pub fn row(&self, row: usize) -> Arc<Row> {
-        self.grid().rendered(row, |cells| {
+        self.rendered(self.grid(), row)
+    }
+
+    /// A row of the main screen, whether or not it is shown.
+    pub(crate) fn main_row(&self, row: usize) -> Arc<Row> {
+        self.rendered(&self.main, row)
+    }
+
+    fn rendered(&self, grid: &Grid, row: usize) -> Arc<Row> {
+        grid.rendered(row, |cells| {
             let mut parts = RowParts::default();
             cells.render(&self.clusters, &mut parts);
             Arc::new(Row::new(&parts, |number| *self.styles.value(number)))
         })
+    }
+
+    /// What stands on the main screen from a place up to the line of a mark.
+    pub(crate) fn text_between(&self, (line, col): (Line, usize), mark: &Mark) -> String {
+        let within = |row: &usize| (line..mark.line).contains(&self.line(*row));
+        let mut text = String::new();
+        for row in (0..self.rows).filter(within) {
+            let from = if self.line(row) == line { col } else { 0 };
+            let row = self.main_row(row);
+            text.push_str(row.slice(from, usize::MAX));
+            if !row.is_wrapped() {
+                text.push('\n');
+            }
+        }
+        text.trim().to_owned()
+    }
+
+    /// The line below so many others, each of which may be wrapped over several rows; `None` if the first is
+    /// not on the screen any more.
+    pub(crate) fn line_below(&self, first: Line, lines: usize) -> Option<Line> {
+        let mut row = (0..self.rows).find(|&row| self.line(row) == first)?;
+        for _ in 0..lines {
+            while row < self.rows && self.main_row(row).is_wrapped() {
+                row += 1;
+            }
+            row += 1;
+        }
+        (row < self.rows).then(|| self.line(row))
+    }
+
+    /// Keeps the ends of what is dropped from the scrollback from now on, from a line on.
+    pub(crate) fn keep_leaving(&mut self, from: Line, chars_max: usize) {
+        self.scrollback.keep_leaving(from, chars_max);
+    }
+
+    /// Ends [`keep_leaving`](Self::keep_leaving).
+    pub(crate) fn forget_leaving(&mut self) {
+        self.scrollback.forget_leaving();
     }
 
     /// Tells whether the first row goes on with the line that left the screen last.

@@ -6,6 +6,7 @@
 //! sleeps. Checking and registering a wait are one step here, so nothing can fall between them.
 
 mod ends;
+mod shell;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use crate::frame::Frame;
 use crate::history::History;
 use crate::screen::{EchoBy, Screen};
 use crate::search::all_places;
-use crate::wait::{Condition, Exit, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
+use crate::shell::Shells;
+use crate::wait::{Condition, Exit, Outcome, Ready, Since, Spec, WaitEnded, WaitError, WaitId};
 use crate::waits::{Anchor, Wait, Waits};
 use crate::{Line, Seq, Tick, Time};
 
@@ -26,6 +28,9 @@ pub const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 /// ends one cannot freeze us.
 pub const UPDATE_MAX: Duration = Duration::from_millis(150);
 
+/// Characters kept of a command's output, unless somebody asks for more.
+const OUTPUT_CHARS: usize = 20_000;
+
 /// A screen, its frames, and the waits for something on it.
 #[derive(Debug)]
 pub struct Session {
@@ -34,6 +39,13 @@ pub struct Session {
     flashes: Flashes,
     waits: Waits,
     ended: Vec<WaitEnded>,
+    shells: Shells,
+    /// Where the last prompt of a shell ended.
+    prompt_end: Option<shell::PromptEnd>,
+    /// Characters kept of the output of a command that nobody delivered.
+    output_chars: usize,
+    /// What is to be sent to a shell.
+    to_send: Vec<u8>,
     /// The moment just before the last input.
     input: Anchor,
     input_at: Time,
@@ -72,6 +84,10 @@ impl Session {
             flashes: Flashes::new(),
             waits: Waits::default(),
             ended: Vec::new(),
+            shells: Shells::default(),
+            prompt_end: None,
+            output_chars: OUTPUT_CHARS,
+            to_send: Vec::new(),
             input,
             input_at: now,
             input_unread: false,
@@ -145,6 +161,7 @@ impl Session {
         while !bytes.is_empty() {
             let updating = self.screen.is_synchronized();
             self.feed(&mut bytes);
+            self.handle_events(now);
             let began = *self.unframed.get_or_insert(now);
             let is_edge = self.screen.is_synchronized() != updating;
             self.update_began = match self.update_began {
@@ -192,6 +209,7 @@ impl Session {
         self.input = self.anchor_here();
         self.input.enters = text.matches(['\r', '\n']).count();
         self.input_at = now;
+        self.shells.note_input(text);
         self.screen.expect_echo(text, by);
     }
 
@@ -209,6 +227,7 @@ impl Session {
     pub fn handle_exit(&mut self, now: Time, exit: Exit) {
         self.exit = Some(exit);
         self.input_unread = false;
+        self.end_shells();
         self.screen.end_update();
         self.update_began = None;
         self.take_frame(now);
@@ -242,13 +261,14 @@ impl Session {
     /// Starts a wait, which may end at once.
     ///
     /// # Errors
-    /// If its anchor is a frame that does not exist yet; nothing has changed then.
-    pub fn start_wait(&mut self, now: Time, spec: Spec) -> Result<WaitId, WaitError> {
+    /// If its anchor is a frame, or what it waits for a command, that does not exist; nothing has changed then.
+    pub fn start_wait(&mut self, now: Time, mut spec: Spec) -> Result<WaitId, WaitError> {
         if let Since::Frame(asked) = spec.since
             && asked > self.frame().seq()
         {
             return Err(WaitError::FromTheFuture { asked, newest: self.frame().seq() });
         }
+        self.resolve(&mut spec.condition)?;
         self.catch_up(now);
         let id = self.waits.new_id();
         let anchor = self.anchor(spec.since);
@@ -265,8 +285,14 @@ impl Session {
             self.push_ended(id, &wait, now, Outcome::Met, finding);
             return Ok(id);
         }
+        let waits_for_prompt =
+            matches!(wait.spec.condition, Condition::Ready { full_screen: false });
+        let ready = waits_for_prompt && self.is_at_prompt();
+        let over = self.exit.is_none() && self.is_over(&wait.spec.condition);
         self.waits.add(id, wait);
-        if holds || self.exit.is_some() && self.is_exit_wait(id) {
+        if ready {
+            self.end_ready(now, Ready::Shell, false);
+        } else if over || holds || self.exit.is_some() && self.is_exit_wait(id) {
             self.end(id, now, Outcome::Met);
         } else if self.closed {
             self.end(id, now, Outcome::Closed);
@@ -285,7 +311,9 @@ impl Session {
 
     /// Takes what is to be sent to the program.
     pub fn poll_replies(&mut self) -> Vec<u8> {
-        self.screen.take_replies()
+        let mut replies = self.screen.take_replies();
+        replies.append(&mut self.to_send);
+        replies
     }
 
     /// Takes the waits that ended.

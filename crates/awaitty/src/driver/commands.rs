@@ -1,0 +1,183 @@
+//! Commands and readiness: what a driver does for shells, and what it asks the kernel.
+
+use std::time::Duration;
+
+use awaitty_core::{Command, CommandId, Delivery, Ready};
+use tokio::time::Instant;
+
+use super::{Driver, SendError};
+use crate::backend::foreground::{self, Doing, Foreground};
+use crate::backend::pty::Pty;
+use crate::shell::{self, Kind, Nonce};
+
+/// How soon the kernel is asked, after the program printed something, whether it waits for input now.
+/// Nothing tells when it begins to, so it is asked again, ever more rarely, and only while somebody waits for
+/// it.
+const LOOK_FIRST: Duration = Duration::from_millis(2);
+/// See [`LOOK_FIRST`].
+const LOOK_MAX: Duration = Duration::from_millis(250);
+
+/// How long a program on the alternate screen waits for input to be taken for a full-screen one: between two
+/// programs a shell may do so for a moment.
+const STEADY: Duration = Duration::from_millis(100);
+
+/// How long the screen must be quiet for a program far away to be taken for one that waits for input.
+const CARRIED_QUIET: Duration = Duration::from_secs(1);
+
+/// When to ask the kernel again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Looks {
+    pub(super) at: Instant,
+    pause: Duration,
+}
+
+/// What a terminal's program is doing.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// A shell is at its prompt.
+    pub at_prompt: bool,
+    /// The command that a shell runs, and for how long.
+    pub running: Option<(String, Duration)>,
+    /// It waits for input, by whose word.
+    pub ready: Option<Ready>,
+    /// What it reads is not shown.
+    pub is_secret: bool,
+    /// It uses the alternate screen.
+    pub is_full_screen: bool,
+}
+
+impl Driver {
+    /// What has the terminal in the foreground.
+    pub fn foreground(&self) -> Option<Foreground> {
+        let pty = self.pty.as_ref()?;
+        foreground::look(self.pid, &pty.input_modes())
+    }
+
+    /// What the program is doing now.
+    pub fn state(&self) -> State {
+        let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else {
+            return State::default();
+        };
+        let session = self.session();
+        let running = session
+            .running_command()
+            .map(|command: &Command| (command.text.clone(), self.now().since(command.started)));
+        let at_prompt = session.is_at_prompt();
+        let ready = match at_prompt {
+            true => Some(Ready::Shell),
+            false => self.is_reading().then_some(Ready::Kernel),
+        };
+        State {
+            at_prompt,
+            running,
+            ready,
+            is_secret: ready.is_some() && pty.input_modes().is_secret(),
+            is_full_screen: session.screen().is_alternate(),
+        }
+    }
+
+    /// Tells whether the program has read all of its input and waits for more, as far as the kernel can tell.
+    pub fn is_reading(&self) -> bool {
+        // In this order: what is read after the first look is not waited for at the second.
+        !self.has_unread_input()
+            && self.foreground().is_some_and(|found| match found.doing {
+                Doing::Reads => true,
+                Doing::Polls => !shell::is_carrier(&found.name),
+                _ => false,
+            })
+    }
+
+    /// Tells whether the program hands its input on to others, of whom the kernel here knows nothing.
+    pub fn is_carried(&self) -> bool {
+        let found = self.foreground();
+        found.is_some_and(|found| found.doing == Doing::Polls && shell::is_carrier(&found.name))
+    }
+
+    /// Tells whether what is typed now would be read, as far as can be told.
+    pub fn takes_input(&self) -> bool {
+        self.is_reading() || self.is_carried()
+    }
+
+    /// Tells whether the program reads whole lines.
+    pub fn is_canonical(&self) -> bool {
+        self.pty.as_ref().is_some_and(|pty| pty.input_modes().is_canonical)
+    }
+
+    /// Tells whether the program has input that it did not read.
+    pub fn has_unread_input(&self) -> bool {
+        !self.input.is_empty() || self.pty.as_ref().is_some_and(Pty::has_unread_input)
+    }
+
+    /// Tells whether nobody but the program sees what is typed now.
+    pub fn reads_secret(&self) -> bool {
+        self.pty.as_ref().is_some_and(|pty| pty.input_modes().is_secret())
+    }
+
+    /// Trusts the marks of a shell of that kind.
+    pub fn trust_shell(&mut self, nonce: &Nonce, kind: Kind) {
+        self.session.trust_shell(nonce.as_str());
+        self.kinds.insert(nonce.as_str().to_owned(), kind);
+    }
+
+    /// The innermost shell whose marks are known.
+    pub fn shell(&self) -> Option<(Nonce, Kind)> {
+        let nonce = self.session.shell_nonce()?;
+        Some((Nonce::known(nonce), *self.kinds.get(nonce)?))
+    }
+
+    /// Delivers a command: `keys` begin it, and `text` is what of it will be echoed.
+    ///
+    /// # Errors
+    /// If it cannot be sent; nothing has changed then.
+    pub fn deliver(
+        &mut self,
+        keys: &[u8],
+        text: &str,
+        delivery: Delivery,
+    ) -> Result<CommandId, SendError> {
+        self.send(keys, text)?;
+        let now = self.now();
+        Ok(self.session.start_command(now, delivery))
+    }
+
+    /// Types keys that are not the caller's: no wait looks back to them.
+    pub fn type_keys(&mut self, keys: &[u8]) {
+        self.input.extend(keys);
+        self.write_some();
+    }
+
+    /// Gives up a command that the shell did not begin.
+    pub fn give_up(&mut self, id: CommandId) {
+        let now = self.now();
+        self.session.give_up_command(now, id);
+    }
+
+    /// Says when to ask the kernel next; soon, if something has just happened.
+    pub(super) fn plan_looks(&mut self, has_happened: bool) {
+        if !self.session.wants_reading() || self.pty.is_none() {
+            self.looks = None;
+            self.reading_since = None;
+        } else if has_happened || self.looks.is_none() {
+            self.looks = Some(Looks { at: Instant::now() + LOOK_FIRST, pause: LOOK_FIRST });
+        }
+    }
+
+    /// Asks the kernel whether the program waits for input.
+    pub(super) fn look(&mut self, buffer: &mut [u8]) {
+        // What it printed before it began to wait is seen first.
+        self.read_some(buffer);
+        let is_quiet = self.now().since(self.session.active_at()) >= CARRIED_QUIET;
+        if self.is_reading() || is_quiet && self.is_carried() {
+            self.read_some(buffer);
+            let now = self.now();
+            let since = *self.reading_since.get_or_insert(now);
+            self.session.handle_reading(now, now.since(since) >= STEADY);
+        } else {
+            self.reading_since = None;
+        }
+        if let Some(looks) = &mut self.looks {
+            looks.pause = (2 * looks.pause).min(LOOK_MAX);
+            looks.at = Instant::now() + looks.pause;
+        }
+    }
+}

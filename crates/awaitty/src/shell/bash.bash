@@ -1,0 +1,164 @@
+# awaitty's integration for bash >= 4.4: marks where a command begins and ends.
+#
+# Used in two ways: as `bash --rcfile` (AWAITTY_RC is set: the user's own
+# start-up files are sourced first), or as text given to `eval` in a shell that
+# runs already. Hence one `if` block and no `return`; bash also parses the block
+# as a whole, so aliases made by the user's files cannot reach into it. (What is
+# given to `eval` may have had its comments, all whole lines, taken out.)
+#
+# - The end (D) is printed at the head of PROMPT_COMMAND, the beginning (C) by
+#   PS0: the DEBUG trap belongs to the user. It fires for simple commands, and
+#   what it prints would look like output of the user's command; so whatever of
+#   ours runs at each prompt is a subshell or a redirection and nothing else.
+# - The prompts hold `${__awaitty_n:+...}` rather than the marks themselves: a
+#   nested shell that inherits an exported PS1 prints no marks and sees no nonce.
+# - Marks go to stderr, where bash writes its prompts.
+# - Nothing may assume that set -e, -u, -x, -T or -a is off.
+if [[ $- == *i* && -n ${AWAITTY_NONCE-} ]]; then
+  __awaitty_n=$AWAITTY_NONCE
+  \builtin unset -v AWAITTY_NONCE
+
+  # The user's start-up files, as bash would have read them.
+  if [[ -n ${AWAITTY_RC+x} ]]; then
+    __awaitty_rc=$AWAITTY_RC __awaitty_login=${AWAITTY_LOGIN-}
+    \builtin unset -v AWAITTY_RC AWAITTY_LOGIN
+    if [[ $__awaitty_login == 1 ]]; then
+      if [[ -r /etc/profile ]]; then \builtin source /etc/profile; fi
+      if [[ -r ~/.bash_profile ]]; then
+        \builtin source ~/.bash_profile
+      elif [[ -r ~/.bash_login ]]; then
+        \builtin source ~/.bash_login
+      elif [[ -r ~/.profile ]]; then
+        \builtin source ~/.profile
+      fi
+    else
+      __awaitty_rc=${__awaitty_rc:-~/.bashrc}
+      if [[ -r $__awaitty_rc ]]; then \builtin source "$__awaitty_rc"; fi
+    fi
+    \builtin unset -v __awaitty_rc __awaitty_login
+  fi
+
+  # Under set -a, what we define would be exported.
+  __awaitty_allexport=
+  if [[ $- == *a* ]]; then
+    __awaitty_allexport=1
+    \builtin set +a
+    \builtin export -n __awaitty_n __awaitty_allexport
+  fi
+
+  # D: runs in a subshell; succeeds if there is something to put back.
+  __awaitty_done() {
+    \builtin local dir="${PWD-}"
+    dir=${dir//'%'/%25}
+    dir=${dir//$'\e'/%1B}
+    dir=${dir//$'\a'/%07}
+    dir=${dir//$'\n'/%0A}
+    \builtin printf '\e]133;D;%s;aid=%s;cwd=%s\a' "$__awaitty_status" "$__awaitty_n" "$dir" >&2
+    [[ -n ${__awaitty_armed-} ]]
+  }
+
+  # Bound to ESC[20107~: may a command be delivered? Y or X on fd 9 (stdout and
+  # stderr are shut, as a DEBUG trap or set -x would write on the edit line). A
+  # delivered line is kept out of history, and out of history expansion, by two
+  # variables and not by options, so that a delivered `set +H` means something.
+  __awaitty_arm() {
+    if [[ -n ${READLINE_LINE-} ]]; then
+      \builtin printf '\e]133;X;aid=%s\a' "$__awaitty_n" >&9
+      \builtin return 0
+    fi
+    if [[ -z ${__awaitty_armed-} ]]; then
+      __awaitty_armed=1
+      # '' for unset, else '=value'; a nested shell is not to inherit our value.
+      __awaitty_ignore=${HISTIGNORE+=$HISTIGNORE}
+      __awaitty_ignore_x=${HISTIGNORE+${HISTIGNORE@a}}
+      __awaitty_chars=${histchars+=$histchars}
+      HISTIGNORE='*' histchars=
+      \builtin export -n HISTIGNORE
+    fi
+    \builtin printf '\e]133;Y;aid=%s\a' "$__awaitty_n" >&9
+  }
+
+  # Undoes __awaitty_arm, except for what the command itself has changed.
+  __awaitty_disarm() {
+    __awaitty_armed=
+    if [[ ${HISTIGNORE-} == '*' ]]; then
+      if [[ -n $__awaitty_ignore ]]; then HISTIGNORE=${__awaitty_ignore#=}; else \builtin unset -v HISTIGNORE; fi
+      if [[ $__awaitty_ignore_x == *x* ]]; then \builtin export HISTIGNORE; fi
+    fi
+    if [[ -n ${histchars+x} && -z $histchars ]]; then
+      if [[ -n $__awaitty_chars ]]; then histchars=${__awaitty_chars#=}; else \builtin unset -v histchars; fi
+    fi
+  }
+
+  # Has someone set a prompt anew, or PROMPT_COMMAND, or put something around ours?
+  __awaitty_stale() {
+    [[ ${PS1-} != "$__awaitty_ps1_a"*"$__awaitty_ps1_b" || ${PS2-} != "$__awaitty_ps2_a"* ||
+      ${PS0-} != *"$__awaitty_ps0" || ${PROMPT_COMMAND-} != "$__awaitty_head"* ||
+      ${PROMPT_COMMAND[@]: -1} != *"$__awaitty_tail" ]]
+  }
+
+  # Puts the marks around the prompts, and our parts around PROMPT_COMMAND: the
+  # head in front of its first (or only) string, so that a later assignment to
+  # PROMPT_COMMAND does to the user's part what it always did, and the tail as
+  # the last element, or before bash 5.1 as the last line.
+  __awaitty_wrap() {
+    \builtin local nl=$'\n' i text
+    \builtin local -a all
+    all=()
+    PS0=${PS0-} PS1=${PS1-} PS2=${PS2-}
+    PS0=${PS0//"$__awaitty_ps0"/}$__awaitty_ps0
+    PS1=${PS1//"$__awaitty_ps1_a"/}
+    PS1=$__awaitty_ps1_a${PS1//"$__awaitty_ps1_b"/}$__awaitty_ps1_b
+    PS2=$__awaitty_ps2_a${PS2//"$__awaitty_ps2_a"/}
+    for i in "${!PROMPT_COMMAND[@]}"; do
+      text=${PROMPT_COMMAND[i]}
+      text=${text//"$__awaitty_head$nl"/}
+      text=${text//"$__awaitty_head"/}
+      text=${text//"$nl$__awaitty_tail"/}
+      text=${text//"$__awaitty_tail"/}
+      if [[ -n $text ]]; then all+=("$text"); fi
+    done
+    text=$__awaitty_head
+    if ((${#all[@]})); then text+=$nl${all[0]}; fi
+    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+      PROMPT_COMMAND=("$text" "${all[@]:1}" "$__awaitty_tail")
+    else
+      PROMPT_COMMAND=$text$nl$__awaitty_tail
+    fi
+  }
+
+  if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
+    # What bash is to print, written as prompt escapes. A D in PS1 as well: it
+    # is there when PROMPT_COMMAND was interrupted or has been taken away.
+    if \builtin shopt -q promptvars; then
+      __awaitty_ps0='${__awaitty_n:+\e]133;C;aid=$__awaitty_n\a}'
+      __awaitty_ps1_a='\[${__awaitty_n:+\e]133;D;$?;aid=$__awaitty_n\a\e]133;A;aid=$__awaitty_n\a}\]'
+      __awaitty_ps1_b='\[${__awaitty_n:+\e]133;B;aid=$__awaitty_n\a}\]'
+      __awaitty_ps2_a='\[${__awaitty_n:+\e]133;A;k=s;aid=$__awaitty_n\a}\]'
+    else
+      __awaitty_ps0="\\e]133;C;aid=$__awaitty_n\\a"
+      __awaitty_ps1_a="\\[\\e]133;A;aid=$__awaitty_n\\a\\]"
+      __awaitty_ps1_b="\\[\\e]133;B;aid=$__awaitty_n\\a\\]"
+      __awaitty_ps2_a="\\[\\e]133;A;k=s;aid=$__awaitty_n\\a\\]"
+    fi
+
+    # Our parts of PROMPT_COMMAND. The redirection (of 2 to 2) is there to note
+    # $? without a simple command; the last line of the head hands it on, with
+    # an && that keeps set -e quiet. A subshell first turns off what would print.
+    __awaitty_quiet='{ \builtin set +x; \builtin trap - DEBUG; \builtin trap "" INT; } >/dev/null 2>&1'
+    __awaitty_head="if ( $__awaitty_quiet; __awaitty_done ); then __awaitty_disarm; fi 2>&\$((__awaitty_status=\$?,2))
+( \\builtin exit \$__awaitty_status ) >/dev/null 2>&1 && ( \\builtin : ) >/dev/null 2>&1"
+    __awaitty_tail="if ( $__awaitty_quiet; __awaitty_stale ); then __awaitty_wrap; fi"
+    \builtin unset -v __awaitty_quiet
+    __awaitty_wrap
+
+    # Delivery: ask, paste without looking at any key, accept.
+    for __awaitty_map in emacs vi-insert vi-command; do
+      \builtin bind -m "$__awaitty_map" -x '"\e[20107~": { __awaitty_arm "$_"; } 9>&2 >/dev/null 2>&1' || \builtin :
+      \builtin bind -m "$__awaitty_map" '"\e[20108~": bracketed-paste-begin' || \builtin :
+      \builtin bind -m "$__awaitty_map" '"\e[20109~": accept-line' || \builtin :
+    done 2>/dev/null
+    \builtin unset -v __awaitty_map
+  fi
+  if [[ -n $__awaitty_allexport ]]; then \builtin set -a; fi
+fi

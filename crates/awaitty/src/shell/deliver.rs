@@ -1,0 +1,213 @@
+//! How a command is handed to a shell that has our script: as it stands, whatever is in it.
+//!
+//! Line editors have keys of ours for it, so that tabs, `!` and newlines mean nothing to them and nothing of
+//! it goes into the history; they say first that their line is free. A shell without a line editor has the
+//! command typed to it.
+
+use super::Kind;
+use crate::error::ToolError;
+use crate::policy;
+
+/// What is sent for a command, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    /// At once.
+    pub first: Vec<u8>,
+    /// When the shell says that it is ready.
+    pub when_ready: Option<Vec<u8>>,
+    /// Lines that are typed one by one.
+    pub lines: usize,
+    /// Lines that are shown.
+    pub shown: usize,
+}
+
+/// Asks the line editor whether its line is free.
+const ASK: &str = "\x1b[20107~";
+/// Begins a command, which `PASTE_END` ends; in fish, takes a piece of it.
+const TAKE: &str = "\x1b[20108~";
+/// Runs it.
+const RUN: &str = "\x1b[20109~";
+/// Bytes that fish is given at a time: it draws each of them.
+const PIECE: usize = 2_000;
+const PASTE: &str = "\x1b[200~";
+const PASTE_END: &str = "\x1b[201~";
+
+/// Bytes of a line that is typed: the kernel takes 4095, and there is something around it.
+pub(super) const LINE_MAX: usize = 3_900;
+
+/// What is sent to run a command.
+pub fn deliver(kind: Kind, command: &str) -> Keys {
+    let edited = |keys: String, shown: &str| Keys {
+        first: ASK.into(),
+        when_ready: Some((keys + RUN).into()),
+        lines: 1,
+        shown: shown.lines().count().max(1),
+    };
+    match kind {
+        Kind::Bash => {
+            let command = group(command, "{\n");
+            edited(format!("{TAKE}{command}{PASTE_END}"), &command)
+        }
+        // All that is on its line is one command to zsh.
+        Kind::Zsh => {
+            edited(format!("{TAKE}{}{PASTE_END}", command.trim_end_matches('\n')), command)
+        }
+        Kind::Fish => edited(encoded(command), command),
+        Kind::Sh => typed(command),
+    }
+}
+
+/// What is sent when a shell wants more of a command than there is. Fish's script cancels it by itself.
+pub fn cancel(kind: Kind) -> &'static [u8] {
+    if kind == Kind::Fish { b"" } else { b"\x03" }
+}
+
+/// For fish, which drops tabs from what is pasted and is slow at quotes: in pieces, which our script puts
+/// together.
+fn encoded(command: &str) -> String {
+    let text = percent_encoded(command.trim_end_matches('\n'));
+    let pieces = text.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
+    pieces.map(|piece| format!("{PASTE}{piece}{PASTE_END}{TAKE}")).collect()
+}
+
+/// A text with percent signs for what is not plain.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() * 3 / 2);
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'/' => {
+                encoded.push(char::from(byte));
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// Several lines are one command in braces, or each of them would be one.
+fn group(command: &str, open: &str) -> String {
+    match command.trim_end_matches('\n') {
+        lines if lines.contains('\n') && !is_nothing(lines) => format!("{open}{lines}\n}}"),
+        line => line.to_owned(),
+    }
+}
+
+/// Tells whether what a shell says of several lines in braces means that something in them is not closed.
+pub fn unclosed_group(kind: Kind, command: &str, said: &str) -> bool {
+    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    command.trim_end().contains('\n')
+        && match kind {
+            Kind::Bash => says(&["near unexpected token `}'", "unexpected end of file"]),
+            Kind::Sh => says(&["\"}\" unexpected"]),
+            Kind::Zsh | Kind::Fish => false,
+        }
+}
+
+/// A shell without hooks prints the mark itself: `__awaitty_c` is a function of our script.
+fn typed(command: &str) -> Keys {
+    let text = if command.lines().any(|line| line.len() > LINE_MAX) {
+        format!("__awaitty_c; eval {}", quote(command))
+    } else {
+        match group(command, "{ __awaitty_c\n") {
+            line if line.starts_with("{ __awaitty_c\n") => line,
+            line => format!("__awaitty_c; {line}"),
+        }
+    };
+    let lines = text.lines().count();
+    Keys { first: (text.replace('\n', "\r") + "\r").into(), when_ready: None, lines, shown: lines }
+}
+
+/// A text in single quotes, in lines that are not too long to be typed: between two quotes a line can be
+/// continued.
+pub(super) fn quote(text: &str) -> String {
+    let (mut quoted, mut length) = ("'".to_owned(), 1);
+    for c in text.chars() {
+        if length >= LINE_MAX {
+            quoted.push_str("'\\\n'");
+            length = 1;
+        }
+        match c {
+            '\'' => {
+                quoted.push_str("'\\''");
+                length += 4;
+            }
+            '\n' => {
+                quoted.push('\n');
+                length = 0;
+            }
+            c => {
+                quoted.push(c);
+                length += c.len_utf8();
+            }
+        }
+    }
+    quoted + "'"
+}
+
+/// Tells whether there is nothing to run: blank lines and comments.
+pub(crate) fn is_nothing(command: &str) -> bool {
+    command.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#'))
+}
+
+/// Looks whether a command can be typed.
+///
+/// # Errors
+/// If it is too long, or has a character that the terminal would act on.
+pub fn check_command(command: &str) -> Result<(), ToolError> {
+    if command.len() > policy::COMMAND_MAX {
+        return Err(ToolError::argument(format!(
+            "command: it has {} bytes, and {} can be typed: put it into a file and run that",
+            command.len(),
+            policy::COMMAND_MAX
+        )));
+    }
+    let is_barred = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\x1b') || c == '\u{9b}';
+    if let Some(c) = command.chars().find(|&c| is_barred(c)) {
+        return Err(ToolError::argument(format!(
+            "command: U+{:04X} cannot be typed: write it as an escape, as in printf '\\{:03o}'",
+            c as u32, c as u32
+        )));
+    }
+    if command.contains(PASTE_END) {
+        return Err(ToolError::argument(
+            "command: it holds the end of a paste, ESC [201~: write ESC as \\033",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_lines_are_one_command() {
+        assert_eq!(group("a\nb\n", "{\n"), "{\na\nb\n}");
+        assert_eq!(group("a\n", "{\n"), "a");
+        assert_eq!(group("# a\n\n# b", "{\n"), "# a\n\n# b");
+    }
+
+    #[test]
+    fn long_lines_are_typed_in_pieces() {
+        let long = "a'b".repeat(5_000);
+        let keys = typed(&format!("echo {long}"));
+        let text = String::from_utf8(keys.first).unwrap();
+        assert!(text.split('\r').all(|line| line.len() < policy::CANONICAL_LINE_MAX));
+        assert_eq!(keys.lines, text.trim_end().split('\r').count());
+        assert_eq!(
+            shell_words::split(text.replace("'\\\r'", "''").trim_end()).unwrap()[2],
+            format!("echo {long}")
+        );
+        let edge = "x".repeat(LINE_MAX);
+        assert!(!String::from_utf8(typed(&edge).first).unwrap().contains("eval"));
+    }
+
+    #[test]
+    fn what_the_terminal_would_act_on_is_refused() {
+        assert!(check_command("printf 'a\tb\x1b[1m'\nls").is_ok());
+        assert!(check_command("a\x03b").unwrap_err().message.contains("U+0003"));
+        assert!(check_command("a\x1b[201~b").is_err());
+        assert!(check_command(&"x".repeat(policy::COMMAND_MAX)).is_ok());
+        assert!(check_command(&"x".repeat(policy::COMMAND_MAX + 1)).is_err());
+    }
+}

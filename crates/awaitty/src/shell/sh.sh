@@ -1,0 +1,45 @@
+# awaitty's integration for dash and other POSIX shells: marks around the prompt.
+#
+# Used in two ways: as the file that ENV names (AWAITTY_ENV_OURS is set then, and
+# AWAITTY_ENV is the user's ENV, if there was one), or as text given to `eval` in a
+# shell that runs already.
+#
+# There are no hooks here. The prompt is expanded each time it is printed, so the
+# end of a command (D) is a part of it; command substitution would lose $?. Its
+# beginning (C) is printed by __awaitty_c, which awaitty types before a command.
+# The marks are behind `${__awaitty_n:+...}`, so that a nested shell which inherits
+# an exported PS1 prints none. Marks go to stderr, where prompts go.
+case $-,${AWAITTY_NONCE:+n} in
+*i*,n)
+  __awaitty_n=$AWAITTY_NONCE
+  \unset AWAITTY_NONCE
+
+  # The user's file. Its name is subject to expansion, as POSIX has it for ENV.
+  case ${AWAITTY_ENV_OURS:+s},${AWAITTY_ENV+e} in
+  s,e)
+    \export ENV="$AWAITTY_ENV"
+    \unset AWAITTY_ENV_OURS AWAITTY_ENV
+    \eval "__awaitty_env=\"$ENV\""
+    if \command test -r "$__awaitty_env"; then \. "$__awaitty_env"; fi
+    \unset __awaitty_env
+    ;;
+  s,) \unset AWAITTY_ENV_OURS ENV ;;
+  esac
+
+  # C, leaving $? as it was.
+  __awaitty_c() {
+    __awaitty_status=$?
+    \command printf '\033]133;C;aid=%s\007' "$__awaitty_n" >&2
+    \return "$__awaitty_status"
+  }
+
+  # ESC and BEL, without a program and without a file.
+  __awaitty_e=$(\command printf '\033') __awaitty_b=$(\command printf '\007')
+  __awaitty_a="\${__awaitty_n:+$__awaitty_e]133;D;\$?;aid=\$__awaitty_n;dir=\${PWD-}$__awaitty_b$__awaitty_e]133;A;aid=\$__awaitty_n$__awaitty_b}"
+  __awaitty_z="\${__awaitty_n:+$__awaitty_e]133;B;aid=\$__awaitty_n$__awaitty_b}"
+  __awaitty_k="\${__awaitty_n:+$__awaitty_e]133;A;k=s;aid=\$__awaitty_n$__awaitty_b}"
+  case ${PS1-} in *"$__awaitty_z"*) ;; *) PS1=$__awaitty_a${PS1-}$__awaitty_z ;; esac
+  case ${PS2-} in *"$__awaitty_k"*) ;; *) PS2=$__awaitty_k${PS2-} ;; esac
+  \unset __awaitty_e __awaitty_b __awaitty_a __awaitty_z __awaitty_k
+  ;;
+esac

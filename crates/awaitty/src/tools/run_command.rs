@@ -1,0 +1,373 @@
+//! `run_command`: a command in a shell, its output and its status, exactly.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Command, CommandId, Condition, Delivery, Progress};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use super::params::{max_chars, timeout};
+use super::wait_for_command::{CommandOutput, start, wait};
+use super::{Answer, Context, Kind, Tool};
+use crate::driver::Driver;
+use crate::error::ToolError;
+use crate::policy;
+use crate::sessions::Entry;
+use crate::shell::{self, Keys, Nonce};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Id or name.
+    session_id: Option<String>,
+    /// Of one line or several.
+    command: String,
+    /// Default 120000; then it goes on, see wait_for_command.
+    timeout_ms: Option<u64>,
+    /// Of the output. Default 20000.
+    max_chars: Option<usize>,
+    /// Behind ssh, su or docker: first type a line that lets that shell tell where commands begin and end.
+    #[serde(default)]
+    bootstrap: bool,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "run_command",
+        "Runs a command in a session's shell, at its prompt; gives exactly its output, exit_code and cwd.",
+        Kind::Acts,
+        run,
+    )
+}
+
+/// How soon it is looked again whether a shell that is not at its prompt is on its way there.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How often a shell is asked whether it takes a command.
+const ASKED_MAX: u32 = 5;
+
+/// Where a command can be run.
+enum Place {
+    /// In a shell that is at its prompt and tells what it does.
+    Shell(Nonce, shell::Kind),
+    /// Nowhere yet: a shell is on its way to its prompt, or will be at it soon.
+    Coming,
+    /// In a shell that does not tell; of this kind, if that is known.
+    Foreign(Option<shell::Kind>),
+}
+
+async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
+    shell::check_command(&params.command)?;
+    let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
+    let chars = max_chars(params.max_chars)?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let asked = Asked { command: params.command, chars, bootstrap: params.bootstrap };
+    let (id, kind) = asked.deliver(&entry).await?;
+    wait(&context, &entry, id, timeout, chars, kind).await
+}
+
+/// A command that is to be run.
+#[derive(Clone, Debug)]
+struct Asked {
+    command: String,
+    chars: usize,
+    bootstrap: bool,
+}
+
+impl Asked {
+    /// Hands the command to the shell, and gives its number and the shell's kind.
+    async fn deliver(&self, entry: &Arc<Entry>) -> Result<(CommandId, shell::Kind), ToolError> {
+        let deadline = Instant::now() + policy::PROMPT_TIMEOUT;
+        loop {
+            match self.place(entry).await? {
+                Place::Shell(nonce, kind) => return self.hand_over(entry, nonce, kind).await,
+                Place::Foreign(kind) => return self.deliver_abroad(entry, kind).await,
+                Place::Coming if Instant::now() >= deadline => {
+                    return Err(not_at_prompt(entry).await);
+                }
+                // Not for long, because another command may begin meanwhile.
+                Place::Coming => wait_until_ready(entry, LOOK_AGAIN).await?,
+            }
+        }
+    }
+
+    async fn place(&self, entry: &Arc<Entry>) -> Result<Place, ToolError> {
+        let bootstrap = self.bootstrap;
+        let place = entry.handle.call(move |driver| place(driver, bootstrap)).await;
+        match place.ok_or_else(ToolError::gone)? {
+            Some(place) => Ok(place),
+            None => Err(not_at_prompt(entry).await),
+        }
+    }
+
+    /// Gives the command to a shell at its prompt.
+    async fn hand_over(
+        &self,
+        entry: &Arc<Entry>,
+        nonce: Nonce,
+        kind: shell::Kind,
+    ) -> Result<(CommandId, shell::Kind), ToolError> {
+        let Keys { first, when_ready, lines, shown } = shell::deliver(kind, &self.command);
+        let delivery = Delivery {
+            nonce: nonce.as_str().to_owned(),
+            text: self.command.clone(),
+            when_ready,
+            lines,
+            shown,
+            sentinel: false,
+            chars_max: self.chars,
+        };
+        let ask = delivery.when_ready.is_some().then(|| first.clone());
+        let echo = self.command.replace('\n', "\r") + "\r";
+        let sent = entry.handle.call(move |driver| {
+            // Somebody else may have been faster.
+            if !driver.session().is_at_prompt() {
+                return Ok(None);
+            }
+            // A shell with a line editor looks itself.
+            if kind == shell::Kind::Sh && driver.session().is_half_typed() {
+                return Err(half_typed());
+            }
+            Ok(driver.deliver(&first, &echo, delivery).map(Some)?)
+        });
+        let Some(id) = sent.await.ok_or_else(ToolError::gone)?? else {
+            return Err(not_at_prompt(entry).await);
+        };
+        if let Some(ask) = ask {
+            taken(entry, id, ask).await?;
+        }
+        Ok((id, kind))
+    }
+
+    /// Gives the command to a shell that we did not start.
+    async fn deliver_abroad(
+        &self,
+        entry: &Arc<Entry>,
+        kind: Option<shell::Kind>,
+    ) -> Result<(CommandId, shell::Kind), ToolError> {
+        let kind = match kind {
+            Some(kind) => kind,
+            None => self.ask_kind(entry).await?,
+        };
+        // What is typed before the prompt is there would be shown twice.
+        let is_carried = entry.handle.call(|driver| driver.is_carried()).await;
+        if is_carried == Some(false) {
+            wait_until_ready(entry, policy::ANSWER_TIMEOUT).await?;
+        }
+        let nonce = new_nonce()?;
+        if self.bootstrap {
+            let line = shell::bootstrap(kind, &nonce);
+            let asked =
+                type_line(entry, vec![line], &nonce, String::new(), false, self.chars).await?;
+            let trusted = nonce.clone();
+            let _ = entry.handle.call(move |driver| driver.trust_shell(&trusted, kind)).await;
+            if over_within(entry, asked, policy::ANSWER_TIMEOUT).await?.is_none() {
+                return Err(ToolError::new(
+                    "not_at_prompt",
+                    "the shell did not come back to its prompt after the bootstrap line: snapshot shows why, \
+                     and without bootstrap each command brings its own marks",
+                ));
+            }
+            return self.hand_over(entry, nonce, kind).await;
+        }
+        let lines = shell::sentinel(kind, &nonce, &self.command);
+        let id = type_line(entry, lines, &nonce, self.command.clone(), true, self.chars).await?;
+        Ok((id, kind))
+    }
+}
+
+impl Asked {
+    /// Asks a shell what it is.
+    async fn ask_kind(&self, entry: &Arc<Entry>) -> Result<shell::Kind, ToolError> {
+        let nonce = new_nonce()?;
+        let asked =
+            type_line(entry, vec![shell::probe(&nonce)], &nonce, String::new(), true, self.chars)
+                .await?;
+        match over_within(entry, asked, policy::ANSWER_TIMEOUT).await? {
+            Some(answer) => Ok(shell::kind_of(&answer)),
+            None => Err(ToolError::new(
+                "not_at_prompt",
+                format!(
+                    "nothing answered as a shell at its prompt would ({}); a line was typed to ask: snapshot \
+                     shows what became of it",
+                    super::why::doing(entry).await
+                ),
+            )),
+        }
+    }
+}
+
+/// Waits until a shell is at its prompt, or a program waits for input.
+async fn wait_until_ready(entry: &Arc<Entry>, timeout: Duration) -> Result<(), ToolError> {
+    let ready = Condition::Ready { full_screen: false };
+    start(entry, ready, timeout).await?.ended().await;
+    Ok(())
+}
+
+fn new_nonce() -> Result<Nonce, ToolError> {
+    Nonce::new().map_err(|error| ToolError::new("internal", format!("no randomness: {error}")))
+}
+
+/// Where a command can be run now; `None` if nowhere.
+fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
+    let session = driver.session();
+    if session.exit().is_some() {
+        return None;
+    }
+    if session.is_at_prompt() {
+        return driver.shell().map(|(nonce, kind)| Place::Shell(nonce, kind));
+    }
+    if session.is_taking_command() {
+        return None;
+    }
+    let session_depth = session.shell_depth();
+    let (is_coming, has_shell) = (session.is_prompt_coming(), session.has_shell_terminal());
+    if is_coming {
+        return Some(Place::Coming);
+    }
+    // For a moment nobody has the terminal, when one has ended and the shell has not taken it back.
+    let Some(found) = driver.foreground() else { return Some(Place::Coming) };
+    // What has the terminal is the shell itself, on its way to its prompt, as far as that can be told: of the
+    // shells that do not tell when a command begins, only that of the session is known.
+    if has_shell && (session_depth > 1 || found.pid == driver.pid()) {
+        return Some(Place::Coming);
+    }
+    let is_foreign = bootstrap || shell::is_foreign(&found.name);
+    let kind = shell::Kind::of(&found.name);
+    let place = if driver.takes_input() { Place::Foreign(kind) } else { Place::Coming };
+    (is_foreign || is_coming_back(driver)).then_some(place)
+}
+
+/// Tells whether a shell that does not tell has just ended a command of ours: what printed the last mark may
+/// still have the terminal.
+fn is_coming_back(driver: &Driver) -> bool {
+    let last = driver.session().last_command().filter(|command| command.is_sentinel());
+    let ended = last.and_then(|command| command.ended);
+    ended.is_some_and(|ended| driver.now().since(ended) < policy::ANSWER_TIMEOUT)
+}
+
+/// Types lines, the last of which has marks that carry the nonce.
+async fn type_line(
+    entry: &Entry,
+    lines: Vec<String>,
+    nonce: &Nonce,
+    text: String,
+    sentinel: bool,
+    chars_max: usize,
+) -> Result<CommandId, ToolError> {
+    let delivery = Delivery {
+        nonce: nonce.as_str().to_owned(),
+        text,
+        when_ready: None,
+        lines: usize::MAX,
+        shown: 1,
+        sentinel,
+        chars_max,
+    };
+    let sent = entry.handle.call(move |driver| {
+        let bracketed = driver.session().screen().has_bracketed_paste();
+        let (mut keys, mut echo) = (String::new(), String::new());
+        for line in &lines {
+            let typed = line.replace('\n', "\r");
+            keys += &match bracketed {
+                // The space is typed, because fish drops one at the beginning of a paste.
+                true => format!(" \x1b[200~{}\x1b[201~\r", line.trim_start()),
+                false => format!("{typed}\r"),
+            };
+            echo += &format!("{typed}\r");
+        }
+        driver.deliver(keys.as_bytes(), &echo, delivery)
+    });
+    Ok(sent.await.ok_or_else(ToolError::gone)??)
+}
+
+/// Waits until a line was answered, and gives what it was answered with.
+async fn over_within(
+    entry: &Arc<Entry>,
+    id: CommandId,
+    timeout: Duration,
+) -> Result<Option<String>, ToolError> {
+    start(entry, Condition::Command(id), timeout).await?.ended().await;
+    let answer = entry.handle.call(move |driver| {
+        let command = driver.session().command(id)?;
+        let is_over = command.is_over() && command.progress == Progress::Ended;
+        let answer = is_over.then(|| command.answer.clone().unwrap_or_default());
+        driver.give_up(id);
+        answer
+    });
+    answer.await.ok_or_else(ToolError::gone)
+}
+
+/// Waits until a shell has taken the command, or says why it did not. A shell that was interrupted while it
+/// was asked may not have heard it, and is asked again once it has read everything.
+async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Vec<u8>) -> Result<(), ToolError> {
+    for _ in 0..ASKED_MAX {
+        let timeout = policy::ANSWER_TIMEOUT / ASKED_MAX;
+        start(entry, Condition::Taken(id), timeout).await?.ended().await;
+        let ask = ask.clone();
+        let is_taken = entry.handle.call(move |driver| {
+            let is_taken = driver.session().command(id).is_none_or(Command::is_taken);
+            if !is_taken && driver.takes_input() {
+                driver.type_keys(&ask);
+            }
+            is_taken
+        });
+        if is_taken.await.ok_or_else(ToolError::gone)? {
+            break;
+        }
+    }
+    let progress = entry.handle.call(move |driver| {
+        let command = driver.session().command(id)?;
+        let is_waiting = !command.is_taken();
+        let progress = command.progress;
+        if is_waiting {
+            driver.give_up(id);
+        }
+        Some((progress, is_waiting))
+    });
+    match progress.await.ok_or_else(ToolError::gone)? {
+        Some((Progress::Refused, _)) => Err(half_typed()),
+        Some((Progress::Sent, true)) => Err(ToolError::new(
+            "not_at_prompt",
+            "the shell shows its prompt but does not take commands from us; is it in a search or a menu? \
+             send_input with keys [\"ctrl+c\"] leaves it. Nothing was run",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn half_typed() -> ToolError {
+    ToolError::new(
+        "not_at_prompt",
+        "something is typed at the prompt already: send_input with keys [\"ctrl+u\"] clears the line, or \
+         \"enter\" runs it. Nothing was run",
+    )
+}
+
+/// What is in the way of a command.
+async fn not_at_prompt(entry: &Arc<Entry>) -> ToolError {
+    let told = entry.handle.call(|driver| {
+        let running = driver.session().running_command().map(|command| command.text.clone());
+        (driver.session().exit().is_some(), running, driver.foreground())
+    });
+    let Some((has_exited, running, foreground)) = told.await else { return ToolError::gone() };
+    if has_exited {
+        return ToolError::new("exited", "the shell has exited: spawn another");
+    }
+    let running = running.map_or_else(String::new, |running| format!(" (running {running:?})"));
+    let what = match foreground {
+        Some(found) => {
+            format!("{:?} is in the foreground{running}; {}", found.name, found.doing.words())
+        }
+        None => format!("nothing is in the foreground{running}"),
+    };
+    ToolError::new(
+        "not_at_prompt",
+        format!(
+            "the shell is not at its prompt: {what}. wait_for_command waits for a command's end, send_input talks \
+             to the program; if a shell is behind it, bootstrap: true asks for it"
+        ),
+    )
+}

@@ -1,0 +1,411 @@
+//! `wait_for_command`, and what `run_command` says in common with it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Command, CommandId, Condition, Outcome, Output, Progress, Since, Spec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::exit::ExitOutput;
+use super::outcome::header;
+use super::params::{max_chars, timeout};
+use super::state::StateOutput;
+use super::wait_for_text::too_many_waits;
+use super::{Answer, Context, Kind, Tool};
+use crate::driver::{Driver, RunningWait};
+use crate::error::ToolError;
+use crate::sessions::Entry;
+use crate::{policy, shell, text};
+
+/// When it is looked whether a command has replaced its shell, after it began: nothing tells of it.
+const EXEC_LOOKS: [Duration; 5] = [
+    Duration::from_millis(50),
+    Duration::from_millis(250),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+    Duration::from_secs(20),
+];
+
+/// How soon it is looked whether a shell reads, so that it can be interrupted; then ever more rarely.
+const CANCEL_PAUSE: Duration = Duration::from_millis(2);
+/// How long a shell has to come back once it was interrupted.
+const CANCELLED_PAUSE: Duration = Duration::from_millis(100);
+/// How often that is tried.
+const CANCELS_MAX: usize = 12;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Id or name.
+    session_id: Option<String>,
+    /// Default: the last.
+    command_id: Option<u64>,
+    /// Default 120000.
+    timeout_ms: Option<u64>,
+    /// Of the output.
+    max_chars: Option<usize>,
+}
+
+/// The result of a command. What does not apply is left out.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(super) struct CommandOutput {
+    session_id: String,
+    command_id: u64,
+    /// `met`, `timeout`, `exited`, `closed`, `pending`, `continuation_prompt`, `full_screen`, `replaced` or
+    /// `shell_ended`.
+    outcome: &'static str,
+    finished: bool,
+    /// The command's status; the shell's, if that is what ended.
+    #[serde(flatten)]
+    exit: ExitOutput,
+    output: String,
+    /// Characters that are left out in the middle of `output`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_chars: Option<usize>,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    /// Something was not closed; the line was cancelled and nothing was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    continuation_prompt: Option<bool>,
+    /// It replaced the shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced: Option<bool>,
+    /// The shell that it ran in is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shell_exited: Option<bool>,
+    #[serde(flatten)]
+    state: StateOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_tool: Option<&'static str>,
+    seq: u64,
+    /// Of a command that did not finish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    screen_text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "wait_for_command",
+        "Goes on with a command that did not finish, or waits for one that was typed; as run_command.",
+        Kind::Reads,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
+    let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
+    let chars = max_chars(params.max_chars)?;
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let asked = params.command_id.map(CommandId);
+    let found = entry.handle.call(move |driver| {
+        let session = driver.session();
+        let command = match asked {
+            Some(id) => session.command(id),
+            None => session.last_command(),
+        };
+        command.map(|command| command.id)
+    });
+    let Some(id) = found.await.ok_or_else(ToolError::gone)? else {
+        return Err(ToolError::argument(match asked {
+            Some(id) => format!("command_id: there is no command {} any more, or not yet", id.0),
+            None => "no command has run here that a shell told of: run_command runs one".to_owned(),
+        }));
+    };
+    wait(&context, &entry, id, timeout, chars, shell::Kind::Bash).await
+}
+
+/// How the wait for a command ended.
+enum End {
+    Over(Outcome),
+    FullScreen,
+    Replaced,
+    Pending,
+}
+
+/// Waits for a command and says what became of it.
+pub(super) async fn wait(
+    context: &Context,
+    entry: &Arc<Entry>,
+    id: CommandId,
+    timeout: Duration,
+    chars: usize,
+    kind: shell::Kind,
+) -> Answer<CommandOutput> {
+    let end = wait_for_end(context, entry, id, timeout).await?;
+    let told = entry.handle.call(move |driver| {
+        let session = driver.session();
+        let command = session.command(id).cloned();
+        let frame = Arc::clone(session.frame());
+        let output = session.command_output(id);
+        let (exit, now) = (session.exit(), driver.now());
+        (command, output, frame, exit, now, StateOutput::of(driver))
+    });
+    let (command, output, frame, exit, now, state) = told.await.ok_or_else(ToolError::gone)?;
+    let Some(command) = command else {
+        return Err(ToolError::argument("command_id: it is too old to be remembered"));
+    };
+    let ended = command.ended.unwrap_or(now);
+    let mut result = CommandOutput {
+        session_id: entry.id.clone(),
+        command_id: id.0,
+        duration_ms: ended.since(command.started).as_millis() as u64,
+        cwd: command.cwd.as_deref().map(text::visible),
+        seq: frame.seq().0,
+        exit: exit.into(),
+        state,
+        ..CommandOutput::default()
+    };
+    // Where there was nothing to run, nothing was printed; the status is the one before, as in $?.
+    if command.ran || !shell::is_nothing(&command.text) {
+        result.set_output(&output, chars);
+    }
+    result.set_end(&command, &end, kind);
+    if let End::Pending = end {
+        let limit = context.call_limit.unwrap_or_default();
+        let left = timeout.saturating_sub(limit).as_millis() as u64;
+        result.pending = Some(true);
+        result.retry =
+            Some(json!({"session_id": entry.id, "command_id": id.0, "timeout_ms": left}));
+        result.retry_tool = Some("wait_for_command");
+    }
+    if !result.finished {
+        let screen = text::visible(&frame.text());
+        result.screen_text =
+            Some(text::cut(screen, policy::limits().result_chars, super::outcome::HOW_TO_READ));
+    }
+    let text = result.describe(entry, &frame);
+    Ok((result, text))
+}
+
+async fn wait_for_end(
+    context: &Context,
+    entry: &Arc<Entry>,
+    id: CommandId,
+    timeout: Duration,
+) -> Result<End, ToolError> {
+    let mut over = start(entry, Condition::Command(id), timeout).await?;
+    let mut unclosed = start(entry, Condition::Unclosed(id), timeout).await?;
+    let mut full_screen = start(entry, Condition::Ready { full_screen: true }, timeout).await?;
+    let started = Instant::now();
+    let limit = context.call_limit.filter(|limit| *limit < timeout).map(|limit| started + limit);
+    let mut looks = EXEC_LOOKS.iter().map(|&after| started + after);
+    let mut next_look = looks.next();
+    loop {
+        tokio::select! {
+            biased;
+            ended = over.ended() => {
+                return ended.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone);
+            }
+            ended = unclosed.ended() => {
+                if ended.is_some_and(|ended| ended.outcome == Outcome::Met) {
+                    cancel(entry, id).await;
+                }
+                return over.ended().await.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone);
+            }
+            ended = full_screen.ended() => {
+                if ended.is_some_and(|ended| ended.outcome == Outcome::Met) {
+                    return Ok(End::FullScreen);
+                }
+                // Ended for another reason, which the other wait tells.
+                return over.ended().await.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone);
+            }
+            () = until(next_look) => {
+                next_look = looks.next();
+                let is_running = entry.handle.call(move |driver| is_running(driver, id)).await;
+                if is_running == Some(true) && entry.is_replaced() {
+                    return Ok(End::Replaced);
+                }
+            }
+            () = until(limit) => return Ok(End::Pending),
+        }
+    }
+}
+
+/// Cancels a command that is not closed. An interrupt is lost on a shell that does not read yet, so it is sent
+/// when it does, and again if nothing came of it.
+async fn cancel(entry: &Arc<Entry>, id: CommandId) {
+    let mut pause = CANCEL_PAUSE;
+    let is_open =
+        move |driver: &Driver| driver.session().command(id).is_some_and(Command::is_unclosed);
+    for _ in 0..CANCELS_MAX {
+        let tried = entry.handle.call(move |driver| {
+            let (is_open, keys) =
+                (is_open(driver), driver.shell().map(|(_, kind)| shell::cancel(kind)));
+            let is_reading = is_open && driver.takes_input();
+            if is_reading {
+                driver.type_keys(keys.unwrap_or(b"\x03"));
+            }
+            (is_open, is_reading)
+        });
+        match tried.await {
+            Some((true, true)) => pause = (4 * pause).max(CANCELLED_PAUSE),
+            Some((true, false)) => pause *= 2,
+            _ => return,
+        }
+        let Ok(mut over) = start(entry, Condition::Command(id), pause).await else { return };
+        over.ended().await;
+    }
+}
+
+fn is_running(driver: &mut Driver, id: CommandId) -> bool {
+    driver.session().command(id).is_some_and(|command| command.progress == Progress::Running)
+}
+
+/// Starts a wait on a session.
+pub(super) async fn start(
+    entry: &Entry,
+    condition: Condition,
+    timeout: Duration,
+) -> Result<RunningWait, ToolError> {
+    start_spec(entry, Spec { condition, since: Since::Input, deadline: None }, timeout).await
+}
+
+/// Starts a wait on a session, within the limit on how many.
+pub(super) async fn start_spec(
+    entry: &Entry,
+    spec: Spec,
+    timeout: Duration,
+) -> Result<RunningWait, ToolError> {
+    let started = entry.handle.start_wait(move |driver| {
+        if driver.session().waits_running() >= policy::limits().waits {
+            return Err(too_many_waits());
+        }
+        Ok(driver.start_wait(spec, timeout)?)
+    });
+    started.await.ok_or_else(ToolError::gone)?
+}
+
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl CommandOutput {
+    /// The output within its bound, with a note where something is missing.
+    fn set_output(&mut self, output: &Output, chars: usize) {
+        let (head, tail) = (text::visible(&output.head), text::visible(&output.tail));
+        let (all, missing) = (head.chars().count() + tail.chars().count(), output.missing);
+        if missing == 0 && all <= chars {
+            self.output = head;
+            return;
+        }
+        let note = |missing: usize| {
+            format!(
+                "\n… {missing} characters left out: read_output has the lines that are kept …\n"
+            )
+        };
+        let room = chars.saturating_sub(note(all + missing).chars().count());
+        let for_tail = room / 2;
+        let last = if missing > 0 { &tail } else { &head };
+        let end: String =
+            last.chars().skip(last.chars().count().saturating_sub(for_tail)).collect();
+        let start: String = head.chars().take(room - for_tail).collect();
+        let left_out = all + missing - start.chars().count() - end.chars().count();
+        self.missing_chars = Some(left_out);
+        self.output = start + &note(left_out) + &end;
+    }
+
+    fn set_end(&mut self, command: &Command, end: &End, kind: shell::Kind) {
+        let outcome = match end {
+            End::Over(outcome) => *outcome,
+            End::FullScreen => {
+                self.outcome = "full_screen";
+                self.hint = Some(
+                    "a full-screen program runs: use send_input; wait_for_command tells of its end"
+                        .to_owned(),
+                );
+                return;
+            }
+            End::Replaced => {
+                self.outcome = "replaced";
+                self.replaced = Some(true);
+                self.hint =
+                    Some("the command replaced the shell: its end is the session's".to_owned());
+                return;
+            }
+            End::Pending => {
+                self.outcome = "pending";
+                return;
+            }
+        };
+        let is_unclosed = if command.is_sentinel() {
+            shell::unclosed(kind, &command.text, &self.output)
+        } else {
+            !command.ran && shell::unclosed_group(kind, &command.text, &self.output)
+        };
+        match (outcome, command.progress) {
+            (Outcome::Closed, _) => {
+                self.outcome = "closed";
+                self.closed = Some(true);
+                self.exit.exited = Some(true);
+            }
+            (_, Progress::Incomplete) | (_, Progress::Ended)
+                if is_unclosed || command.progress == Progress::Incomplete =>
+            {
+                self.outcome = "continuation_prompt";
+                self.continuation_prompt = Some(true);
+                self.hint = Some(
+                    "a quote, bracket or block is not closed; the line was cancelled and nothing was run: send all of it"
+                        .to_owned(),
+                );
+            }
+            (Outcome::Exited, _) => {
+                self.outcome = "exited";
+                self.shell_exited = Some(true);
+            }
+            (_, Progress::Ended) => {
+                self.outcome = "met";
+                self.finished = true;
+                // The shell may have exited since; what is asked for is the command's status.
+                self.exit =
+                    ExitOutput { exit_code: command.status, signal: None, ..self.exit.clone() };
+            }
+            (_, Progress::Lost) => {
+                self.outcome = "shell_ended";
+                self.shell_exited = Some(true);
+                self.hint =
+                    Some("the shell that ran it is gone; its status is not known".to_owned());
+            }
+            (_, _) => {
+                self.outcome = "timeout";
+                self.hint = Some(
+                    "it goes on: wait_for_command waits for it, send_input can stop it".to_owned(),
+                );
+            }
+        }
+    }
+
+    fn describe(&self, entry: &Entry, frame: &awaitty_core::Frame) -> String {
+        let status = self.exit.words();
+        let cwd = self.cwd.as_ref().map_or_else(String::new, |cwd| format!(" cwd={cwd}"));
+        let what = format!(
+            "{} command_id={}{status} duration_ms={}{cwd}{}",
+            self.outcome,
+            self.command_id,
+            self.duration_ms,
+            if self.finished { String::new() } else { self.state.words() }
+        );
+        let mut text = header(entry, frame, &what);
+        if let Some(note) = &self.hint {
+            text += &format!("\n{note}");
+        }
+        if let Some(tool) = self.retry_tool {
+            text += &format!("\ncall {tool} with {}", self.retry.clone().unwrap_or_default());
+        }
+        text + "\n" + &self.output
+    }
+}

@@ -1,0 +1,307 @@
+//! What a command printed, as it looks on a screen: all of it, or its beginning and its end.
+//!
+//! A command may print more than the scrollback keeps, and its beginning is worth as much as its end.
+//! So while one runs, the lines that are dropped from the scrollback go through a [`Clip`], which keeps
+//! so many characters of both ends and counts the rest.
+
+use std::borrow::Cow;
+
+use crate::row::Row;
+use crate::screen::Screen;
+use crate::{Line, Tick};
+
+/// What a command printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// All of it, or its beginning. Rows joined by line feeds, those that were wrapped joined again,
+    /// without blanks at their ends and without blank rows at the end.
+    pub head: String,
+    /// Its end, if something is missing between the two.
+    pub tail: String,
+    /// How many characters are missing.
+    pub missing: usize,
+}
+
+/// Where a command's output begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) line: Line,
+    pub(crate) col: usize,
+    /// What was drawn later is output.
+    pub(crate) tick: Tick,
+}
+
+/// A text under construction of which the middle may be left out.
+#[derive(Clone, Debug)]
+pub(crate) struct Clip {
+    max: usize,
+    head: String,
+    head_chars: usize,
+    tail: String,
+    tail_chars: usize,
+    missing: usize,
+    /// Ends of lines that are written when something follows them.
+    line_ends: usize,
+    /// The next row goes on with this line.
+    goes_on: bool,
+    is_empty: bool,
+}
+
+impl Clip {
+    /// Nothing yet; at most so many characters of it will be kept.
+    pub(crate) fn new(max: usize) -> Clip {
+        Clip {
+            max,
+            head: String::new(),
+            head_chars: 0,
+            tail: String::new(),
+            tail_chars: 0,
+            missing: 0,
+            line_ends: 0,
+            goes_on: false,
+            is_empty: true,
+        }
+    }
+
+    /// Starts again.
+    pub(crate) fn clear(&mut self) {
+        *self = Clip::new(self.max);
+    }
+
+    /// Adds a row; `blanks` follow its text where the line goes on behind them.
+    pub(crate) fn push_row(&mut self, text: &str, blanks: usize, wrapped: bool) {
+        if !self.is_empty && !self.goes_on {
+            self.line_ends += 1;
+        }
+        self.is_empty = false;
+        self.goes_on = wrapped;
+        if text.is_empty() && !wrapped {
+            return;
+        }
+        for _ in 0..std::mem::take(&mut self.line_ends) {
+            self.push("\n");
+        }
+        self.push(text);
+        if wrapped && blanks > 0 {
+            self.push(&" ".repeat(blanks));
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        let count = text.chars().count();
+        let room = self.max - self.head_chars;
+        if count <= room {
+            self.head.push_str(text);
+            self.head_chars += count;
+            return;
+        }
+        let split = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+        self.head.push_str(&text[..split]);
+        self.head_chars = self.max;
+        self.tail.push_str(&text[split..]);
+        self.tail_chars += count - room;
+        // Cut rarely, so that it costs little a line.
+        if self.tail_chars > 2 * self.max {
+            let surplus = self.tail_chars - self.max;
+            let at = self.tail.char_indices().nth(surplus).map_or(self.tail.len(), |(at, _)| at);
+            self.tail.drain(..at);
+            self.tail_chars = self.max;
+            self.missing += surplus;
+        }
+    }
+
+    /// What is kept.
+    pub(crate) fn finish(self) -> Output {
+        if self.tail.is_empty() {
+            return Output { head: self.head, tail: String::new(), missing: 0 };
+        }
+        let (for_tail, total) = (self.max / 2, self.head_chars + self.tail_chars + self.missing);
+        let for_head = self.max - for_tail;
+        let head: String = self.head.chars().take(for_head).collect();
+        let rest = self.head[head.len()..].chars().chain(self.tail.chars());
+        let rest_chars = self.head_chars - for_head + self.tail_chars;
+        let tail = rest.skip(rest_chars - for_tail).collect();
+        Output { head, tail, missing: total - self.max }
+    }
+}
+
+impl Output {
+    /// The two one behind the other.
+    pub(crate) fn join(self, next: Output) -> Output {
+        if self.head.is_empty() && self.missing == 0 {
+            return next;
+        }
+        if next.head.is_empty() && next.missing == 0 {
+            return self;
+        }
+        if self.missing == 0 {
+            let head = format!("{}\n{}", self.head, next.head);
+            return Output { head, ..next };
+        }
+        let missing = self.missing + next.missing;
+        if next.missing == 0 {
+            return Output { tail: format!("{}\n{}", self.tail, next.head), missing, ..self };
+        }
+        let left_out = self.tail.chars().count() + next.head.chars().count();
+        Output { head: self.head, tail: next.tail, missing: missing + left_out }
+    }
+}
+
+impl Screen {
+    /// What was drawn on the main screen since the start of a command's output, at most `max`
+    /// characters of it.
+    pub(crate) fn output_since(&self, start: Start, max: usize) -> Output {
+        let mut clip = self.scrollback().leaving(start.line).unwrap_or_else(|| Clip::new(max));
+        let scrollback = self.scrollback();
+        let off =
+            (scrollback.position(start.line)..scrollback.len()).filter_map(|i| scrollback.get(i));
+        for (line, row) in off {
+            push_drawn(&mut clip, &row, line, start);
+        }
+        // Where the screen was cleared, the output goes on above the place where it began.
+        let is_above = |row: &usize| {
+            let row = self.main_row(*row);
+            // All of such a row is new; what only stood there has an older cell.
+            !row.text().is_empty() && (0..row.width()).all(|col| row.tick_at(col) > start.tick)
+        };
+        let first = (0..self.rows())
+            .take_while(|&row| self.line(row) < start.line)
+            .find(is_above)
+            .unwrap_or_else(|| {
+                (0..self.rows()).find(|&row| self.line(row) >= start.line).unwrap_or(self.rows())
+            });
+        for row in first..self.rows() {
+            push_drawn(&mut clip, &self.main_row(row), self.line(row), start);
+        }
+        clip.finish()
+    }
+}
+
+/// Adds what was drawn of a row since the start.
+fn push_drawn(clip: &mut Clip, row: &Row, line: Line, start: Start) {
+    let from = if line == start.line { start.col } else { 0 };
+    let text = drawn_since(row, from, start.tick).unwrap_or_default();
+    let blanks = row.end().saturating_sub(row.width());
+    clip.push_row(&text, blanks, row.is_wrapped() && !text.is_empty());
+}
+
+/// The text of a row from a column on, with blanks in the place of cells that are older than the tick;
+/// `None` if all of them are.
+fn drawn_since(row: &Row, from: usize, since: Tick) -> Option<Cow<'_, str>> {
+    // What was never drawn is blank, or the echo of what was typed.
+    let is_old = |tick: Tick| tick.0 > 0 && tick <= since;
+    if row.newest_tick(from, usize::MAX) <= since
+        && row.ticks().iter().any(|span| is_old(span.value))
+    {
+        return None;
+    }
+    if !row.ticks().iter().any(|span| is_old(span.value)) {
+        return Some(Cow::Borrowed(row.slice(from, usize::MAX)));
+    }
+    let (mut text, mut byte, mut col) = (String::new(), 0, 0);
+    for (bytes, wide) in row.cell_sizes() {
+        let width = 1 + usize::from(wide);
+        if col >= from {
+            match is_old(row.tick_at(col)) {
+                true => text.extend(std::iter::repeat_n(' ', width)),
+                false => text.push_str(&row.text()[byte..byte + bytes]),
+            }
+        }
+        byte += bytes;
+        col += width;
+    }
+    text.truncate(text.trim_end().len());
+    Some(Cow::Owned(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clip(max: usize, rows: &[&str]) -> Output {
+        let mut clip = Clip::new(max);
+        rows.iter().for_each(|row| clip.push_row(row, 0, false));
+        clip.finish()
+    }
+
+    #[test]
+    fn at_the_edge_nothing_is_missing_and_one_more_loses_the_middle() {
+        assert_eq!(clip(9, &["abcd", "efgh"]).head, "abcd\nefgh");
+        let cut = clip(8, &["abcd", "efgh"]);
+        assert_eq!((cut.head.as_str(), cut.tail.as_str(), cut.missing), ("abcd", "efgh", 1));
+        let rows: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let cut = clip(10, &rows);
+        assert_eq!((cut.head.as_str(), cut.tail.as_str()), ("0\n1\n2", "8\n999"));
+        assert_eq!(cut.missing, rows.join("\n").len() - 10);
+    }
+
+    #[test]
+    fn blank_rows_count_only_between_others() {
+        assert_eq!(clip(99, &["", "a", "", "b", "", ""]).head, "\na\n\nb");
+    }
+
+    fn screen(before: &str) -> (Screen, Start) {
+        let mut screen = Screen::new(20, 5, 3);
+        screen.feed(before.as_bytes());
+        let cursor = screen.cursor();
+        let start = Start { line: screen.line(cursor.row), col: cursor.col, tick: screen.tick() };
+        screen.advance_tick();
+        screen.keep_leaving(start.line, 1000);
+        (screen, start)
+    }
+
+    #[test]
+    fn output_is_what_was_drawn_since_its_start() {
+        let (mut screen, start) = screen("old\r\n$ cmd\r\n");
+        screen.feed(b"10%\r100%\r\na\x1b[31mb\x1b[0mc\r\n\r\nend");
+        assert_eq!(screen.output_since(start, 1000).head, "100%\nabc\n\nend");
+    }
+
+    #[test]
+    fn lines_that_the_scrollback_dropped_are_there_and_wrapped_ones_are_joined() {
+        let (mut screen, start) = screen("$ cmd\r\n");
+        let long = "0123456789".repeat(7);
+        let lines: Vec<String> = (0..50).map(|i| format!("line {i}")).collect();
+        screen.feed(format!("{long}\r\n{}\r\n", lines.join("\r\n")).as_bytes());
+        assert_eq!(screen.output_since(start, 1000).head, format!("{long}\n{}", lines.join("\n")));
+    }
+
+    #[test]
+    fn a_cleared_screen_shows_what_came_after() {
+        let (mut screen, start) = screen("1\r\n2\r\n3\r\n$ cmd\r\n");
+        screen.feed(b"before\x1b[H\x1b[2Jafter\r\n");
+        assert_eq!(screen.output_since(start, 1000).head, "after");
+    }
+
+    #[test]
+    fn old_text_below_the_cursor_is_not_output() {
+        let (mut screen, start) = screen("1\r\n22222222\r\n3333\x1b[H");
+        screen.feed(b"a\r\nb");
+        assert_eq!(screen.output_since(start, 1000).head, "a\nb");
+    }
+
+    #[test]
+    fn characters_of_several_bytes_are_output_too() {
+        let (mut screen, start) = screen("$ cmd\r\n");
+        screen.feed("\u{e4}\r\n\u{20ac}\r\n\u{4e16}\u{754c}!".as_bytes());
+        assert_eq!(screen.output_since(start, 1000).head, "\u{e4}\n\u{20ac}\n\u{4e16}\u{754c}!");
+    }
+
+    #[test]
+    fn the_alternate_screen_is_not_output() {
+        let (mut screen, start) = screen("$ cmd\r\n");
+        screen.feed(b"x\r\n\x1b[?1049h\x1b[Hsecret\x1b[?1049ly\r\n");
+        assert_eq!(screen.output_since(start, 1000).head, "x\ny");
+    }
+
+    #[test]
+    fn two_outputs_are_joined_by_a_line_feed() {
+        let whole = |text: &str| Output { head: text.to_owned(), ..Output::default() };
+        assert_eq!(whole("a").join(whole("b")).head, "a\nb");
+        assert_eq!(whole("").join(whole("b")).head, "b");
+        let cut = Output { head: "h".to_owned(), tail: "t".to_owned(), missing: 3 };
+        let both = cut.clone().join(cut);
+        assert_eq!((both.head.as_str(), both.tail.as_str(), both.missing), ("h", "t", 8));
+    }
+}

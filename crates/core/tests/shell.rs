@@ -1,0 +1,290 @@
+//! Shells' marks: which commands ran, what they printed, and what cannot fool us.
+
+use std::time::Duration;
+
+use awaitty_core::{
+    COMMANDS_MAX, CommandId, Condition, Delivery, EchoBy, Exit, Outcome, Progress, Ready, Session,
+    Since, Spec, Time, WaitId,
+};
+
+const NONCE: &str = "n1";
+
+fn session() -> Session {
+    let mut session = Session::new(Time::from_ms(0), 40, 10, 100);
+    session.trust_shell(NONCE);
+    session
+}
+
+fn feed(session: &mut Session, ms: u64, text: &str) {
+    session.handle_output(Time::from_ms(ms), text.as_bytes());
+    session.handle_drained(Time::from_ms(ms));
+}
+
+fn mark(kind: &str) -> String {
+    mark_of(NONCE, kind)
+}
+
+fn mark_of(nonce: &str, kind: &str) -> String {
+    let (kind, rest) = kind.split_once(';').map_or((kind, ""), |(kind, rest)| (kind, rest));
+    let rest = if rest.is_empty() { String::new() } else { format!(";{rest}") };
+    // What may hold anything is the last.
+    let last = rest.find(";c").unwrap_or(rest.len());
+    let (rest, last) = rest.split_at(last);
+    format!("\x1b]133;{kind}{rest};aid={nonce}{last}\x07")
+}
+
+fn prompt(status: i32) -> String {
+    let (d, a, b) = (mark(&format!("D;{status};cwd=/src")), mark("A"), mark("B"));
+    format!("{d}{a}$ {b}")
+}
+
+fn deliver(session: &mut Session, ms: u64, text: &str) -> CommandId {
+    let now = Time::from_ms(ms);
+    session.handle_input(now, &format!("{text}\r"), EchoBy::Editor);
+    let delivery = Delivery {
+        nonce: NONCE.to_owned(),
+        text: text.to_owned(),
+        when_ready: Some(b"REST".to_vec()),
+        lines: 1,
+        shown: 1,
+        sentinel: false,
+        chars_max: 1000,
+    };
+    session.start_command(now, delivery)
+}
+
+fn wait_for(session: &mut Session, ms: u64, condition: Condition) -> WaitId {
+    let deadline = Some(Time::from_ms(ms).after(Duration::from_secs(10)));
+    let spec = Spec { condition, since: Since::Input, deadline };
+    session.start_wait(Time::from_ms(ms), spec).expect("the wait makes sense")
+}
+
+#[test]
+fn a_delivered_command_has_its_status_output_and_directory() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    assert!(session.is_at_prompt());
+    let id = deliver(&mut session, 5, "make");
+    assert!(!session.is_at_prompt());
+    let wait = wait_for(&mut session, 5, Condition::Command(id));
+    feed(&mut session, 6, &mark("Y"));
+    assert_eq!(session.poll_replies(), b"REST");
+    // The editor draws its prompt again.
+    feed(&mut session, 6, &format!("\r{}$ {}", mark("A"), mark("B")));
+    feed(&mut session, 7, &format!("make\r\n{}one\r\ntwo", mark("C")));
+    assert_eq!(session.running_command().unwrap().text, "make");
+    assert_eq!(session.command_output(id).head, "one\ntwo");
+    feed(&mut session, 9, &mark("D;3;cwd=/a%25b"));
+    assert!(session.poll_ended().is_empty(), "the shell is not back yet");
+    feed(&mut session, 10, &format!("\r\nhook\r\n{}$ {}", mark("A"), mark("B")));
+    let ended = session.poll_ended();
+    assert_eq!((ended[0].id, ended[0].outcome), (wait, Outcome::Met));
+    let command = session.command(id).unwrap();
+    assert_eq!((command.status, command.cwd.as_deref()), (Some(3), Some("/a%b")));
+    assert_eq!(command.ended.unwrap().since(command.started), Duration::from_millis(2));
+    assert_eq!(session.command_output(id).head, "one\ntwo");
+    assert!(session.is_at_prompt());
+}
+
+#[test]
+fn marks_without_the_nonce_are_only_text() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "evil");
+    let fakes = format!("a\x1b]133;D;0\x07b{}c", mark_of("guess", "D;0"));
+    feed(&mut session, 2, &format!("{}{fakes}\r\n{}", mark("C"), prompt(1)));
+    assert_eq!(session.command(id).unwrap().status, Some(1));
+    assert_eq!(session.command_output(id).head, "abc");
+}
+
+#[test]
+fn nothing_to_run_ends_with_the_next_prompt() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "# nothing");
+    feed(&mut session, 2, &format!("{}{}$ {}", mark("D;0"), mark("A"), mark("B")));
+    assert_eq!(session.command(id).unwrap().progress, Progress::Sent, "that was a redraw");
+    feed(&mut session, 3, &format!("# nothing\r\n{}", prompt(0)));
+    let command = session.command(id).unwrap();
+    assert!(command.is_over() && !command.ran);
+}
+
+#[test]
+fn an_open_quote_is_told_until_it_is_cancelled() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "echo '");
+    feed(&mut session, 2, &format!("echo '\r\n{}> ", mark("A;k=s")));
+    assert_eq!(session.command(id).unwrap().progress, Progress::Incomplete);
+    assert!(session.command(id).unwrap().is_unclosed());
+    assert!(!session.command(id).unwrap().is_over());
+    feed(&mut session, 3, &format!("^C\r\n{}", prompt(130)));
+    assert!(session.command(id).unwrap().is_over());
+    assert!(session.is_at_prompt());
+}
+
+#[test]
+fn lines_typed_one_by_one_have_their_continuations() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let delivery = Delivery {
+        nonce: NONCE.to_owned(),
+        text: "for".to_owned(),
+        when_ready: None,
+        lines: 3,
+        shown: 3,
+        sentinel: false,
+        chars_max: 1000,
+    };
+    let id = session.start_command(Time::from_ms(1), delivery);
+    let more = format!("{}> ", mark("A;k=s"));
+    feed(&mut session, 2, &format!("for\r\ndo\r\ndone\r\n{more}{more}"));
+    assert_eq!(session.command(id).unwrap().progress, Progress::Sent);
+    feed(&mut session, 3, &more);
+    assert_eq!(session.command(id).unwrap().progress, Progress::Incomplete);
+}
+
+#[test]
+fn what_a_shell_says_of_a_command_that_it_cannot_read_is_its_output() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "echo )");
+    let said = "sh: syntax error near ')'";
+    feed(&mut session, 2, &format!("echo )\r\n{said}\r\n{}", prompt(2)));
+    let command = session.command(id).unwrap();
+    assert_eq!((command.status, command.ran), (Some(2), false));
+    assert_eq!(session.command_output(id).head, said);
+}
+
+#[test]
+fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    session.handle_input(Time::from_ms(1), "false\r", EchoBy::Terminal);
+    wait_for(&mut session, 1, Condition::LastCommand { after: None });
+    feed(&mut session, 2, &format!("false\r\nout\r\n{}", prompt(1)));
+    assert_eq!(session.poll_ended()[0].outcome, Outcome::Met);
+    let command = session.last_command().unwrap();
+    assert_eq!((command.text.as_str(), command.status), ("false", Some(1)));
+    assert_eq!(session.command_output(command.id).head, "out");
+}
+
+#[test]
+fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
+    let mut session = session();
+    session.handle_input_unread(true);
+    feed(&mut session, 0, &prompt(0));
+    assert!(!session.is_at_prompt());
+    session.handle_input_unread(false);
+    feed(&mut session, 1, &prompt(0));
+    assert!(session.is_at_prompt());
+}
+
+#[test]
+fn a_line_that_is_in_use_is_not_overwritten() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "ls");
+    feed(&mut session, 2, &mark("X"));
+    assert_eq!(session.command(id).unwrap().progress, Progress::Refused);
+    feed(&mut session, 2, &mark("Y"));
+    assert!(session.poll_replies().is_empty());
+}
+
+#[test]
+fn typed_commands_are_known_by_what_stands_behind_the_prompt() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    session.handle_input(Time::from_ms(1), "make all\r", EchoBy::Editor);
+    feed(&mut session, 2, &format!("make all\r\n{}ok\r\n", mark("C")));
+    assert_eq!(session.running_command().unwrap().text, "make all");
+    let id = session.last_command().unwrap().id;
+    feed(&mut session, 3, &prompt(0));
+    assert_eq!(session.command_output(id).head, "ok");
+}
+
+#[test]
+fn the_end_of_an_outer_shells_command_ends_the_inner_shell() {
+    let mut session = session();
+    feed(&mut session, 0, &format!("{}ssh\r\n{}", prompt(0), mark("C;cmd=ssh host")));
+    session.trust_shell("inner");
+    feed(&mut session, 1, &format!("{}$ {}", mark_of("inner", "A"), mark_of("inner", "B")));
+    assert!(session.is_at_prompt());
+    feed(&mut session, 2, &format!("x\r\n{}", mark_of("inner", "C;cmd=x")));
+    assert_eq!(session.running_command().unwrap().text, "x");
+    let inner = session.last_command().unwrap().id;
+    feed(&mut session, 3, &format!("Connection closed\r\n{}", prompt(255)));
+    assert_eq!(session.command(inner).unwrap().progress, Progress::Lost);
+    assert!(session.is_at_prompt());
+    feed(&mut session, 4, &mark_of("inner", "C;cmd=late"));
+    assert!(session.is_at_prompt(), "it is not trusted any more");
+}
+
+#[test]
+fn a_sentinel_is_over_with_its_end_and_an_answer_with_its_mark() {
+    let mut session = Session::new(Time::from_ms(0), 40, 10, 100);
+    let delivery = |nonce: &str| Delivery {
+        nonce: nonce.to_owned(),
+        text: "cmd".to_owned(),
+        when_ready: None,
+        lines: 1,
+        shown: 1,
+        sentinel: true,
+        chars_max: 100,
+    };
+    let id = session.start_command(Time::from_ms(0), delivery("s1"));
+    let (c, d) = (mark_of("s1", "C"), mark_of("s1", "D;4;cwd=/x"));
+    feed(&mut session, 1, &format!("{c}out\r\n{d}$ "));
+    let command = session.command(id).unwrap();
+    assert!(command.is_over());
+    assert_eq!((command.status, session.command_output(id).head.as_str()), (Some(4), "out"));
+    let id = session.start_command(Time::from_ms(2), delivery("s2"));
+    feed(&mut session, 3, &mark_of("s2", "K;zsh"));
+    let command = session.command(id).unwrap();
+    assert!(command.is_over());
+    assert_eq!(command.answer.as_deref(), Some("zsh"));
+}
+
+#[test]
+fn exit_ends_a_running_command_with_its_output() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "exit 7");
+    let wait = wait_for(&mut session, 1, Condition::Command(id));
+    feed(&mut session, 2, &format!("exit 7\r\n{}bye\r\n", mark("C")));
+    session.handle_exit(Time::from_ms(3), Exit::Code(7));
+    let ended = session.poll_ended();
+    assert_eq!((ended[0].id, ended[0].outcome), (wait, Outcome::Exited));
+    assert_eq!(session.command(id).unwrap().progress, Progress::Lost);
+    assert_eq!(session.command_output(id).head, "bye");
+}
+
+#[test]
+fn ready_is_a_prompt_after_the_input_or_the_kernels_word() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    wait_for(&mut session, 1, Condition::Ready { full_screen: false });
+    assert_eq!(session.poll_ended().len(), 1, "it is at its prompt");
+    session.handle_input(Time::from_ms(2), "x\r", EchoBy::Editor);
+    wait_for(&mut session, 2, Condition::Ready { full_screen: false });
+    assert!(session.poll_ended().is_empty() && session.wants_reading());
+    feed(&mut session, 3, &format!("x\r\n{}{}", mark("C"), prompt(0)));
+    let ended = session.poll_ended();
+    assert!(matches!(ended[0].finding, awaitty_core::Finding::Ready(Some(Ready::Shell))));
+    session.handle_input(Time::from_ms(4), "y\r", EchoBy::Editor);
+    wait_for(&mut session, 4, Condition::Ready { full_screen: false });
+    session.handle_reading(Time::from_ms(5), false);
+    let ended = session.poll_ended();
+    assert!(matches!(ended[0].finding, awaitty_core::Finding::Ready(Some(Ready::Kernel))));
+    assert!(!session.wants_reading());
+}
+
+#[test]
+fn only_the_newest_commands_are_remembered() {
+    let mut session = session();
+    for i in 0..=COMMANDS_MAX {
+        feed(&mut session, i as u64, &format!("{}{}", prompt(0), mark("C;cmd=x")));
+    }
+    assert!(session.command(CommandId(1)).is_none());
+    assert!(session.command(CommandId(2)).is_some());
+}
