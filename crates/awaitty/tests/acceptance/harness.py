@@ -200,7 +200,7 @@ class Server:
 
 
 @asynccontextmanager
-async def connect(*flags):
+async def connect(*flags, env=None):
     mark = f"acceptance-{uuid.uuid4().hex}".encode()
     started, real = [], anyio.open_process
 
@@ -210,7 +210,7 @@ async def connect(*flags):
 
     failure = None
     mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT = 5.0  # the server's grace first, the SDK's TERM after
-    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env={"HOME": HOME})
+    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env={"HOME": HOME, **(env or {})})
     with tempfile.TemporaryFile("w+") as log:
         try:
             anyio.open_process = spy

@@ -24,6 +24,7 @@ import time
 
 sys.dont_write_bytecode = True
 import harness
+import commands  # noqa: F401: its checks
 from bad import BAD, KEPT, PLAIN
 from harness import HOME, PYTHON, begin, check, connect, expect, fields, gone, many, matched_row, output_lines, processes, times
 

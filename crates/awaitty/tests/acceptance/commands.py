@@ -1,0 +1,879 @@
+"""Acceptance of commands in shells: run_command, what a session is doing, secrets, submit.
+
+The same list of commands runs in each shell in three settings: a shell that spawn started, one that was
+started inside another, and one at the other end of a real ssh. Each has a home with start-up files that do
+what people do to their shells, and worse. A comment marks each place where the design is silent.
+"""
+
+import asyncio
+import hashlib
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+import harness
+from harness import PYTHON, Failure, begin, check, connect, expect, fields, gone, many, processes, times
+
+PROMPT = "at your service>"  # the end of every prompt here
+
+# ------------------------------------------------------------------------------------ hostile homes
+BASH = r"""
+set -u
+__debug=0 __seen=none
+trap ': $((__debug++))' DEBUG
+__first() { __seen=$?; PS1='\[\e[32m\]┌ \u@\h \w $__seen\[\e[0m\]\n\[\e[1;34m\]└ \[\e[7m\]at your service>\[\e[0m\] '; }
+__second() { local x=1; : "$x"; }
+PROMPT_COMMAND=(__first __second 'PS2="more> "')
+PS0='\e[35m-- PS0 --\e[0m\n'
+alias printf='echo HACKED' true=false
+HISTCONTROL=
+"""
+ZSH = r"""
+setopt nounset prompt_subst
+typeset -g __seen=none __ran=
+precmd() { __seen=$? }
+preexec() { __ran=$1 }
+__before() { PROMPT=$'%F{green}┌ %n %~ $__seen%f\n%B%F{blue}└%f %S'"at your service>"$'%s%b ' }
+__after() { local x=1; : $x }
+typeset -ga precmd_functions preexec_functions
+precmd_functions+=(__before) preexec_functions+=(__after)
+RPROMPT='%F{red}%* right%f'
+PROMPT_EOL_MARK='%S<no newline>%s'
+alias printf='echo HACKED' true=false
+HISTFILE=~/.zsh_history HISTSIZE=1000 SAVEHIST=1000
+"""
+FISH = r"""
+set -g fish_greeting
+set -g __seen none
+function fish_prompt
+    set -g __seen $status
+    set_color green
+    echo "┌ $PWD $__seen"
+    set_color -r blue
+    echo -n "└ at your service>"
+    set_color normal
+    echo -n " "
+end
+function fish_right_prompt
+    set_color red
+    date +%T
+    set_color normal
+end
+function __before --on-event fish_preexec
+    set -g __ran $argv
+end
+function __after --on-event fish_postexec
+    builtin false
+end
+abbr -a pwd 'echo HACKED'
+function printf
+    switch "$argv[1]"
+        case '*2004*' # fish's own, by which it can be pasted to
+            builtin printf $argv
+        case '*'
+            echo HACKED $argv
+    end
+end
+function true
+    builtin false
+end
+"""
+DASH = r"""
+set -u
+alias printf='echo HACKED' true=false
+PS1="$(command printf '\033[32m┌ $PWD\033[0m\n\033[1;34m└ \033[7mat your service>\033[0m ')"
+PS2='more> '
+"""
+SHELLS = {"bash": (".bashrc", BASH), "zsh": (".zshrc", ZSH), "fish": (".config/fish/config.fish", FISH), "dash": (".shrc", DASH)}
+
+
+def fill(home, shell):
+    """Puts the start-up file there; gives the variables that the shell needs."""
+    name, text = SHELLS[shell]
+    path = os.path.join(home, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text)
+    os.makedirs(os.path.join(home, FOLDER), exist_ok=True)
+    env = {"HOME": home, "LC_ALL": "C.UTF-8"}
+    return {**env, "ENV": path} if shell == "dash" else env
+
+
+@contextmanager
+def home_of(shell):
+    # By its real path: that is what shells say where they are.
+    with tempfile.TemporaryDirectory(prefix="awaitty-user-", ignore_cleanup_errors=True) as home:
+        home = os.path.realpath(home)
+        yield home, fill(home, shell)
+
+
+@contextmanager
+def load():
+    """Every core is busy."""
+    burners = [subprocess.Popen([PYTHON, "-I", "-S", "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+# ------------------------------------------------------------------------------------ the commands
+class Place:
+    """A shell that commands are run in."""
+
+    def __init__(self, s, sid, shell, home):
+        self.s, self.sid, self.shell, self.home, self.ran = s, sid, shell, home, 0
+
+    async def start(self, command, **options):
+        self.ran += 1
+        return await self.s.ok("run_command", session_id=self.sid, command=command, **options)
+
+    async def run(self, command, exit_code=0, output="", **options):
+        """Runs it to its end; `output` is the text or a pattern for it."""
+        result = await self.start(command, **options)
+        fields(result, outcome="met", finished=True, exit_code=exit_code, continuation_prompt=None)
+        came = result["output"]
+        is_right = came == output if isinstance(output, str) else output.search(came)
+        expect(is_right, f"output {str(output)[:300]!r}", result)
+        expect(isinstance(result["duration_ms"], int) and result.get("cwd"), "duration_ms and cwd", result)
+        return result
+
+    def words(self, posix, fish):
+        return fish if self.shell == "fish" else posix
+
+
+async def state(s, sid, holds, what, seconds=10.0):
+    """Looks at the state until it holds, without the waits that are under test."""
+    until = time.monotonic() + seconds
+    while not holds(found := await s.ok("snapshot", session_id=sid)):
+        expect(time.monotonic() < until, what, found)
+        await asyncio.sleep(0.01)
+    return found
+
+
+FOLDER = "a b%41;ä"
+ODD = "tab\there, a!b !! !$ \"x\" `y` $HOME ${z} #c ~ * ? \\q [ä€😀] <<E; &| (1) {2,3} %d"
+FAKES = "".join(f"\\033]133;{mark}{aid}\\007" for aid in ("", ";aid=1", ";aid=", ";aid=00000000000000000000000000000000")
+                for mark in ("D;0", "A", "B", "D;0", "C", "P", "D"))
+# name, command (or that and the one for fish), exit_code, output (or a pattern for it)
+LIST = [
+    ("true", ("\\true", "builtin true"), 0, ""),
+    ("true_is_an_alias", "true", 1, ""),
+    ("false", "false", 1, ""),
+    ("exit_7", ("(exit 7)", "sh -c 'exit 7'"), 7, ""),
+    ("not_found", "nosuchcommand", 127, re.compile("nosuchcommand")),
+    ("killed", "sh -c 'kill -9 $$'", 137, re.compile("[Kk]illed|SIGKILL")),
+    ("no_final_newline", "command printf abc", 0, "abc"),
+    ("no_final_newline_at_the_edge", "command printf %0120d 7", 0, "7".zfill(120)),
+    ("several_lines", "echo one; echo two >&2; echo; echo three", 0, "one\ntwo\n\nthree"),
+    ("here_document", ("cat <<'END' | tr a-z A-Z\none $x\n\ttwo 'q\nEND", None), 0, "ONE $X\n        TWO 'Q"),
+    ("loop", ("for i in 1 2 3\ndo\n  echo n$i\n\ndone", "for i in 1 2 3\n  echo n$i\n\nend"), 0, "n1\nn2\nn3"),
+    ("lines", "echo one\nfalse\nsh -c 'exit 9'", 9, "one"),
+    ("fake_marks", f"command printf 'A{FAKES}B\\n'; sleep 0.02; sh -c 'exit 3'", 3, "AB"),
+    ("clears", "echo before; clear; echo after", 0, "after"),
+    ("progress", "command printf '10%%\\r20%%\\r\\033[32m100%%\\033[m done\\n'", 0, "100% done"),
+    ("utf8", "echo ä€; echo 😀 x", 0, "ä€\n😀 x"),
+    ("reads_nothing", "cat </dev/null", 0, ""),
+    ("quotes", "echo \"it's 'x'\" 'a \"b\" !! c'", 0, "it's 'x' a \"b\" !! c"),
+]
+ALTERNATE = "echo before; command printf '\\033[?1049h\\033[5;5Hinside'; sleep 0.03; command printf '\\033[?1049l'; echo after"
+ALL_LINES = "\n".join(map(str, range(1, 200_001)))
+
+
+async def alternate(at):
+    await at.run(ALTERNATE, 0, "before\nafter")
+
+
+async def all_lines(at):
+    result = await at.run("seq 200000", 0, re.compile("^1\n2\n"), max_chars=2_000_000)
+    expect(result["output"] == ALL_LINES and not result.get("missing_chars"), "200 000 lines", {"length": len(result["output"])})
+
+
+async def most_lines(at):
+    result = await at.run("seq 200000", 0, re.compile("^1\n2\n"))
+    head, tail = re.split(r"\n… \d+ characters left out[^\n]*…\n", result["output"])
+    expect(ALL_LINES.startswith(head) and ALL_LINES.endswith(tail) and len(result["output"]) <= 20_000, "head and tail", result)
+    expect(abs(len(head) - len(tail)) < 2, "cut in the middle", {"head": len(head), "tail": len(tail)})
+    missing = len(ALL_LINES) - len(head) - len(tail)
+    expect(result["missing_chars"] == missing, f"missing_chars={missing}", result["missing_chars"])
+
+
+async def status_is_kept(at):
+    await at.run("sh -c 'exit 5'", 5, "")
+    await at.run(at.words("echo $?", "echo $status"), 0, "5")
+
+
+async def hooks_see_the_status(at):
+    """The user's own hook has the status of the command."""
+    await at.run("sh -c 'exit 6'", 6, "")
+    await at.run("echo $__seen", 0, "6")
+
+
+async def empty(at):
+    for nothing in ("", "# nothing", "\n# nothing\n\n"):
+        await at.run(at.words("\\true", "builtin true"))
+        await at.run(nothing)
+
+
+async def empty_has_the_last_status(at):
+    for nothing in ("", "# nothing"):
+        await at.run("false", 1)
+        result = await at.start(nothing)
+        fields(result, outcome="met", finished=True, output="")
+        await at.run(at.words("echo $?", "echo $status"), 0, str(result["exit_code"]))
+
+
+async def cd(at):
+    for folder in (os.path.join(at.home, FOLDER), at.home):
+        expect((await at.run(f"cd '{folder}'"))["cwd"] == folder, f"cwd {folder}", folder)
+        expect((await at.run("pwd", 0, folder))["cwd"] == folder, f"cwd {folder}", folder)
+
+
+async def background(at):
+    result = await at.run("sleep 30 &", 0, re.compile(r"^$|^\[\d+\] \d+$"))
+    expect(result.took < 10, "an answer at once", {"took": result.took})
+    result = await at.start(at.words("kill $!; wait", "command kill $last_pid; wait"))
+    fields(result, outcome="met", finished=True)
+
+
+async def interrupt(at):
+    number = f"30.{random.randrange(10**9)}"
+    task = begin(at.start(f"sleep {number}; echo never"))
+    await state(at.s, at.sid, lambda one: number in (one.get("running") or ""), "running sleep")
+    # zsh loses an interrupt that comes while it starts the program, so the program is there first.
+    until = time.monotonic() + 10
+    while not processes(f"sleep\0{number}\0".encode()):
+        expect(time.monotonic() < until, "sleep to run", {})
+        await asyncio.sleep(0.01)
+    await at.s.ok("send_input", session_id=at.sid, keys=["ctrl+c"])
+    result = await task
+    fields(result, outcome="met", finished=True, exit_code=130)
+    expect(result["output"] in ("", "^C") and result.took < 8, "nothing printed, at once", result)
+    await at.run("echo next", 0, "next")
+
+
+async def unclosed(at):
+    for command in ("echo 'abc", 'echo "abc\ndef', at.words("if \\true; then\n echo x", "if builtin true\n echo x")):
+        result = await at.start(command)
+        fields(result, outcome="continuation_prompt", finished=False, continuation_prompt=True, exit_code=None)
+        expect(result.took < 5, "an answer at once", {"took": result.took})
+        await at.run("echo next", 0, "next")
+
+
+async def long_argument(at):
+    text = (ODD.replace("\\", "/") * 2000)[:65_000]
+    sum = hashlib.md5(text.encode()).hexdigest()
+    await at.run(f"command printf %s '{text}' | md5sum", 0, f"{sum}  -")
+
+
+async def syntax_error(at):
+    """What the shell says about it is the output."""
+    result = await at.start("echo )")
+    fields(result, outcome="met", finished=True, continuation_prompt=None)
+    is_told = re.search("[Ss]yntax error|parse error|Unexpected", result["output"])
+    expect(result["exit_code"] > 0 and is_told, "an error, told", result)
+
+
+async def odd_characters(at):
+    text = ODD.replace("\\", "\\\\") if at.shell == "fish" else ODD
+    sum = hashlib.md5(ODD.encode()).hexdigest()
+    await at.run(f"command printf %s '{text}' | md5sum", 0, f"{sum}  -")
+    await at.run('command printf "%s\n" "a!b !! ä€😀 $HOME" | wc -l', 0, "1")
+
+
+def cases(shell, is_integrated, is_asked=False):
+    def plain(command, exit_code, output):
+        return lambda at: at.run(command, exit_code, output)
+
+    for name, command, exit_code, output in LIST:
+        command = command[shell == "fish"] if isinstance(command, tuple) else command
+        if (name, shell, is_integrated) == ("killed", "zsh", False):
+            output = ""  # zsh itself does not say so of what runs in an `eval`
+        if command:
+            yield name, plain(command, exit_code, output)
+    functions = (alternate, all_lines, most_lines, status_is_kept, empty, empty_has_the_last_status, cd, background,
+                     interrupt, unclosed, syntax_error, long_argument, odd_characters)
+    for function in functions:
+        # A fish far away is asked what it is before each command, by a line that it fails at.
+        if function is not status_is_kept or not (shell == "fish" and is_asked):
+            yield function.__name__, function
+    if is_integrated and shell != "dash":
+        yield "hooks_see_the_status", hooks_see_the_status
+
+
+# ------------------------------------------------------------------------------------ the settings
+async def spawned(s, shell, env):
+    return await s.spawn(shell, env=env)
+
+
+async def ready(s, sid, timeout=15_000):
+    result = await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}], timeout_ms=timeout)
+    return result["outcome"]
+
+
+async def nested(s, shell, env, outer=("bash", "--norc")):
+    sid = await s.spawn(*outer, env=env)
+    expect(await ready(s, sid) == "met", "ready", outer)
+    result = await s.send(sid, f"{shell}\n", wait={"ready": True, "timeout_ms": 20_000})
+    fields(result, outcome="met", waiting_for_input=True, evidence="kernel", at_prompt=False)
+    return sid
+
+
+@asynccontextmanager
+async def sshd():
+    """A server on loopback that lets us in; gives the words that get there."""
+    with tempfile.TemporaryDirectory(prefix="awaitty-sshd-") as folder:
+        for key in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/{key}"], check=True)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with open(f"{folder}/config", "w") as config:
+            config.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nStrictModes no\nUsePAM no\n"
+                         f"AuthorizedKeysFile {folder}/user.pub\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\n")
+        with suppress(OSError):
+            os.makedirs("/run/sshd", exist_ok=True)  # it wants it to exist
+        with open(f"{folder}/log", "w+") as log:
+            program = shutil.which("sshd") or "/usr/sbin/sshd"
+            server = subprocess.Popen([program, "-f", f"{folder}/config", "-D", "-e"], stderr=log)
+            try:
+                until = time.monotonic() + 10
+                while "Server listening" not in open(log.name).read():
+                    expect(server.poll() is None and time.monotonic() < until, "sshd to listen", open(log.name).read())
+                    await asyncio.sleep(0.02)
+                options = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "IdentitiesOnly=yes")
+                yield ["ssh", "-tt", "-q", "-F", "none", "-p", str(port), "-i", f"{folder}/user",
+                       *(word for option in options for word in ("-o", option)), "127.0.0.1"]
+            finally:
+                server.terminate()
+                server.wait()
+
+
+async def over_ssh(s, shell, env, words):
+    words_of_env = [f"{name}='{value}'" for name, value in env.items()]
+    sid = await s.spawn(*words, " ".join(["exec", "env", f"ACCEPTANCE_MARK={s.mark.decode()}", *words_of_env, shell]))
+    await s.up(sid, PROMPT)
+    return sid
+
+
+async def run_list(s, shell, start, bootstrap=False, is_integrated=True, is_asked=False):
+    """The list, as often as it is to be, in two shells at once that are used again and again."""
+    chosen, free, ran = list(cases(shell, is_integrated, is_asked)), [], 0
+    with home_of(shell) as (home, env), load():
+
+        async def one(i):
+            nonlocal ran
+            name, function = chosen[i % len(chosen)]
+            if free:
+                place = free.pop(0)
+            else:
+                place = Place(s, await start(s, shell, env), shell, home)
+                if bootstrap:
+                    await place.run("echo there", 0, "there", bootstrap=True)
+            before = place.ran
+            try:
+                await function(place)
+            except Exception as error:
+                raw = (await s.call("read_output", session_id=place.sid, raw=True)).get("raw", "")
+                await s.call("close_session", session_id=place.sid)
+                raise Failure(f"{name}: {error if isinstance(error, Failure) else repr(error)}; last bytes {raw[-300:]}") from error
+            free.append(place)
+            ran += place.ran - before
+
+        # There are twenty of these lists; the gate runs each twice, and a run of scale 1 a hundred times.
+        told = await many((100 if harness.SCALE >= 1 else times(20)) * len(chosen), 2, one)
+        for place in free:
+            await s.close(place.sid)
+    return f"{told} cases, {ran} commands"
+
+
+def lists():
+    for shell in SHELLS:
+
+        @check(limit=3600, name=f"commands_in_{shell}")
+        async def of_spawn(s, shell=shell):
+            return await run_list(s, shell, spawned)
+
+        for how in ("sentinel", "bootstrap"):
+
+            @check(limit=3600, name=f"commands_in_nested_{shell}_by_{how}")
+            async def of_nested(s, shell=shell, how=how):
+                return await run_list(s, shell, nested, how == "bootstrap", how == "bootstrap")
+
+            @check(limit=3600, name=f"commands_over_ssh_{shell}_by_{how}")
+            async def of_ssh(s, shell=shell, how=how):
+                async with sshd() as words:
+                    start = lambda s, shell, env: over_ssh(s, shell, env, words)
+                    is_sentinel = how == "sentinel"
+                    return await run_list(s, shell, start, not is_sentinel, not is_sentinel, is_sentinel)
+
+
+lists()
+
+
+# ------------------------------------------------------------------------------------ the home
+def contents(folder):
+    """Every file under it, byte by byte."""
+    found = {}
+    for path, folders, files in os.walk(folder):
+        # Fish reads the manual pages in the background, for minutes after its first start.
+        folders[:] = [name for name in folders if name != "generated_completions"]
+        for name in folders:
+            found[os.path.relpath(os.path.join(path, name), folder) + "/"] = b""
+        for name in files:
+            with open(os.path.join(path, name), "rb") as file:
+                found[os.path.relpath(file.name, folder)] = file.read()
+    return found
+
+
+async def lived_in(home, shell, env):
+    """A home in which the shell has been used before, without us."""
+    names = {"bash": ".bash_history", "zsh": ".zsh_history"}
+    if shell in names:
+        with open(os.path.join(home, names[shell]), "w") as file:
+            file.write("ls\necho mine\n")
+    if shell == "fish":  # it writes files of its own at its first start, also after its end
+        mark = f"acceptance-{os.path.basename(home)}"
+        env = {**os.environ, **env, "TERM": "xterm", "ACCEPTANCE_MARK": mark}
+        script = ["script", "-qec", "fish", "/dev/null"]
+        subprocess.run(script, env=env, input=b"echo mine\nexit\n", stdout=subprocess.DEVNULL, check=False)
+        left = await gone(mark.encode(), 60)
+        expect(not left, "fish to end", left)
+
+
+async def untouched(s, shell, start, bootstrap):
+    with home_of(shell) as (home, env):
+        await lived_in(home, shell, env)
+        before = contents(home)
+        for end in ("close", "exit"):
+            place = Place(s, await start(s, shell, env), shell, home)
+            for i, (command, output) in enumerate((("echo one", "one"), ("for i in 1 2\ndo echo $i; done", "1\n2"), ("", ""))):
+                if command.startswith("for") and shell == "fish":
+                    continue
+                await place.run(command, 0, output, **({"bootstrap": True} if bootstrap and not i else {}))
+            fields(await place.start("echo 'abc"), continuation_prompt=True)
+            if end == "exit":
+                await s.call("run_command", session_id=place.sid, command="exit", timeout_ms=5000)
+            await s.close(place.sid)
+            after = contents(home)
+            names = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
+            changed = {name: [str(one.get(name))[-300:] for one in (before, after)] for name in names}
+            expect(not changed, f"{shell}: the home as it was, after {end}", changed)
+
+
+@check(limit=120)
+async def home_is_untouched(s):
+    for shell in SHELLS:
+        await untouched(s, shell, spawned, False)
+
+
+async def nested_in_dash(s, shell, env):
+    return await nested(s, shell, env, ["dash"])  # it has no history of its own
+
+
+def nested_homes():
+    for shell in SHELLS:
+        for how in ("sentinel", "bootstrap"):
+
+            @check(limit=120, name=f"home_is_untouched_nested_{shell}_by_{how}")
+            async def home(s, shell=shell, how=how):
+                await untouched(s, shell, nested_in_dash, how == "bootstrap")
+
+
+nested_homes()
+
+
+# ------------------------------------------------------------------------------------ what it is doing
+async def says(s, sid, **wanted):
+    """A snapshot, the list and a wait say the same."""
+    fields(await s.ok("snapshot", session_id=sid), **wanted)
+    fields((await s.sessions())[sid], **wanted)
+    fields(await s.wait(sid, "NEVER", timeout_ms=0), **wanted)
+
+
+READ_HIDDEN = "import getpass, hashlib; x = getpass.getpass('word: '); print('GOT', hashlib.md5(x.encode()).hexdigest())"
+WAITING = {
+    # how it is started from a bash, and what else is said
+    "read": ("read x", {"echo": None, "full_screen": False}),
+    "read_in_sh": ("sh -c 'read x'", {"echo": None, "full_screen": False}),
+    "cat": ("cat", {"echo": None, "full_screen": False}),
+    "python": (f"{PYTHON} -q", {"full_screen": False}),
+    "secret_prompt": (f'{PYTHON} -c "{READ_HIDDEN}"', {"echo": "off", "full_screen": False}),
+    "read_s": ("read -s x", {"echo": "off", "full_screen": False}),
+    "less": ("less /etc/passwd", {"full_screen": True}),
+}
+NOT_WAITING = {
+    "sleep": "sleep 5",
+    "computing": f'{PYTHON} -c "while True: pass"',
+    "build": "for i in $(seq 1000); do sh -c 'sleep 0.01; echo built' | cat; done",
+    "pipe": "sleep 30 | cat",
+    "fifo": "mkfifo f 2>/dev/null; cat f",
+    "printing": "yes | head -n 100000000",
+}
+
+
+def waiting():
+    for name, (command, wanted) in WAITING.items():
+
+        @check(limit=180, name=f"waiting_for_input_{name}")
+        async def is_true(s, command=command, wanted=wanted):
+            async def one(i):
+                sid = await s.spawn("bash", "--norc")
+                fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
+                await says(s, sid, at_prompt=True, waiting_for_input=True, evidence="shell", running=None)
+                result = await s.send(sid, f"{command}\n", wait={"ready": True, "timeout_ms": 20_000})
+                fields(result, outcome="met", waiting_for_input=True, evidence="kernel", at_prompt=False)
+                expect("echo" not in wanted or result.get("echo") == wanted["echo"], f"{wanted}", result)
+                # Assumed: what was typed is told as it was typed.
+                await says(s, sid, waiting_for_input=True, evidence="kernel", at_prompt=False, running=command, **wanted)
+                await s.close(sid)
+
+            return await many(times(30), 4, one)
+
+    for name, command in NOT_WAITING.items():
+
+        @check(limit=180, name=f"not_waiting_for_input_{name}")
+        async def is_false(s, command=command):
+            async def one(i):
+                with tempfile.TemporaryDirectory(prefix="awaitty-work-") as folder:
+                    sid = await s.spawn("bash", "--norc", cwd=folder)
+                    fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
+                    result = await s.send(sid, f"{command}\n", wait={"ready": True, "timeout_ms": 700})
+                    fields(result, outcome="timeout", waiting_for_input=False, evidence=None, at_prompt=False)
+                    for _ in range(10):
+                        found = await state(s, sid, lambda one: one.get("running"), "running")
+                        fields(found, running=command, waiting_for_input=False, evidence=None)
+                        await says(s, sid, waiting_for_input=False, evidence=None, at_prompt=False, running=command)
+                    expect(found["running_ms"] >= 600, "for how long", found)
+                    await s.close(sid)
+
+            return await many(times(20), 4, one)
+
+
+waiting()
+
+
+@check(limit=60)
+async def waiting_for_input_of_a_program_of_spawn(s):
+    """Without a shell around it."""
+
+    async def one(i):
+        sid = await s.sh(("read x", "stty -echo; echo UP; read x")[i % 2])
+        expect(await ready(s, sid) == "met", "ready", sid)
+        await says(s, sid, waiting_for_input=True, evidence="kernel", at_prompt=False, echo=(None, "off")[i % 2])
+        await s.close(sid)
+        sid = await s.sh("sleep 5")
+        expect(await ready(s, sid, 300) == "timeout", "not ready", sid)
+        await says(s, sid, waiting_for_input=False, at_prompt=False)
+        await s.close(sid)
+
+    return await many(times(50), 4, one)
+
+
+@check(limit=120)
+async def ready_is_seen_on_the_screen(s):
+    """Whoever is told that a program is ready sees what it wrote before that."""
+
+    async def one(i):
+        shell = list(SHELLS)[i % 4]
+        sid = await s.spawn(shell, shell_integration=bool(i // 4 % 2))
+        result = await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}])
+        fields(result, outcome="met")
+        expect((await s.text(sid)).strip(), f"the prompt of {shell}", {})
+        if i // 4 % 2:
+            await says(s, sid, at_prompt=True, waiting_for_input=True, evidence="shell")
+        await s.close(sid)
+
+    return await many(times(200), 4, one)
+
+
+@check(limit=120)
+async def ready_after_what_was_typed_ahead(s):
+    """A shell that still has to read what was typed is not ready."""
+
+    async def one(i):
+        sid = await s.spawn(list(SHELLS)[i % 4])
+        result = await s.send(sid, "sh -c 'sleep 0.3; echo LATE; exec cat'\n", wait={"ready": True, "timeout_ms": 10_000})
+        fields(result, outcome="met", at_prompt=False, evidence="kernel", waiting_for_input=True)
+        expect("LATE\n" in await s.text(sid) + "\n", f"{list(SHELLS)[i % 4]}: what it printed", result)
+        await s.close(sid)
+
+    return await many(times(100), 4, one)
+
+
+# ------------------------------------------------------------------------------------ secrets
+class Listening:
+    """Hands calls on and remembers all that was answered."""
+
+    def __init__(self, s):
+        self.s, self.heard, self.call_tool = s, [], s.session.call_tool
+        s.session.call_tool = self.call
+
+    async def call(self, tool, arguments, **options):
+        answer = await self.call_tool(tool, arguments, **options)
+        self.heard.append(answer.model_dump_json())
+        return answer
+
+    def expect_silence(self, secret):
+        told = [one for one in self.heard if secret in one or secret[4:14] in one]
+        expect(self.heard and not told, "the secret in no answer", told)
+
+
+SECRET = "hunter2-geheim-4711"
+
+
+@check(server=False)
+async def secret_is_typed_where_echo_is_off():
+    async with connect(env={"ACCEPTANCE_SECRET": SECRET}) as s:
+        listening = Listening(s)
+
+        async def one(i):
+            sid = await s.spawn("bash", "--norc")
+            fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
+            result = await s.send(sid, f'{PYTHON} -c "{READ_HIDDEN}"\n', wait={"ready": True, "timeout_ms": 20_000})
+            fields(result, outcome="met", echo="off")
+            wait = {"text": "GOT .*", "timeout_ms": 10_000}
+            result = await s.ok("send_input", session_id=sid, secret="ACCEPTANCE_SECRET", wait=wait)
+            fields(result, outcome="met")
+            expect(hashlib.md5(SECRET.encode()).hexdigest() in result["match"]["text"], "all of the secret, and Enter", result)
+            await s.ok("snapshot", session_id=sid, format="annotated")
+            await s.ok("read_output", session_id=sid)
+            await s.ok("read_output", session_id=sid, raw=True)
+            fields(await s.ok("search_output", session_id=sid, pattern="hun.er2|geheim"), matches=[])
+            await s.ok("list_sessions")
+            await s.close(sid)
+
+        told = await many(times(20), 4, one)
+        listening.expect_silence(SECRET)
+        return f"{told}; {len(listening.heard)} answers"
+
+
+@check(server=False)
+async def secret_is_denied_where_it_would_show():
+    async with connect(env={"ACCEPTANCE_SECRET": SECRET}) as s:
+        listening = Listening(s)
+        sid = await s.spawn("bash", "--norc")
+        await ready(s, sid)
+        await s.err(["denied"], "send_input", session_id=sid, secret="ACCEPTANCE_SECRET")
+        await s.send(sid, "cat\n", wait={"ready": True})
+        await s.err(["denied"], "send_input", session_id=sid, secret="ACCEPTANCE_SECRET")
+        await s.err(["denied"], "send_input", session_id=sid, secret="ACCEPTANCE_SECRET", input="x\n")
+        await s.ok("send_input", session_id=sid, keys=["ctrl+c"], wait={"ready": True})
+        # A line editor has the terminal's echo off too, and shows what it reads.
+        for shell in ("zsh", "fish", "dash"):
+            other = await s.spawn(shell)
+            await ready(s, other)
+            await s.err(["denied"], "send_input", session_id=other, secret="ACCEPTANCE_SECRET")
+        result = await s.call("send_input", session_id=sid, secret="NO_SUCH_VARIABLE")
+        expect(result.is_error and "NO_SUCH_VARIABLE" in result["message"], "an error that names it", result)
+        fields(await s.ok("run_command", session_id=sid, command="echo next"), output="next")
+        for one in await s.sessions():
+            await s.ok("read_output", session_id=one, raw=True)
+        listening.expect_silence(SECRET)
+
+
+# ------------------------------------------------------------------------------------ submit
+EDITOR = r"""
+import os, re, sys, termios, time, tty
+how = sys.argv[1]; tty.setraw(0); os.write(1, b"\x1b[?2004hUP\r\n> "); text = b""
+while True:
+    read = os.read(0, 65536)
+    if b"\x03" in read: break
+    if how == "ignores": continue
+    pasted = re.search(rb"\x1b\[200~(.*?)\x1b\[201~", read, re.S)
+    if pasted: os.write(1, pasted[1].replace(b"\r", b"\r\n")); text += pasted[1]; read = read[pasted.end():]
+    if pasted and how == "drops": continue
+    for byte in read:
+        if byte != 13: text += bytes([byte]); os.write(1, bytes([byte]))
+        elif how != "swallows": os.write(1, b"\r\nGOT " + repr(text).encode() + b"\r\n> "); text = b""
+"""
+
+
+def submits():
+    for how, outcome in (("pastes", "submitted"), ("drops", "submitted"), ("ignores", "not_echoed"), ("swallows", "swallowed")):
+
+        @check(limit=120, name=f"submit_to_a_program_that_{how}")
+        async def submit(s, how=how, outcome=outcome):
+            async def one(i):
+                sid = await s.py(EDITOR, how)
+                await s.up(sid)
+                for text in (f"hello {i}", "two words, ä and a !")[: 2 if outcome == "submitted" else 1]:
+                    fields(await s.send(sid, text, submit=True), submit=outcome)
+                    if outcome == "submitted":
+                        await s.wait(sid, re.escape(f"GOT {text.encode()!r}"), timeout_ms=5000)
+                        expect(f"GOT {text.encode()!r}" in await s.text(sid), f"{text} once", await s.text(sid))
+                expect((await s.text(sid)).count("GOT") == (2 if outcome == "submitted" else 0), "each once", await s.text(sid))
+                await s.close(sid)
+
+            return await many(times(30), 4, one)
+
+
+submits()
+
+
+@check(limit=120)
+async def submit_to_a_line_editor(s):
+    async def one(i):
+        shell = ("bash", "zsh", "fish", "dash")[i % 4]
+        sid = await s.spawn(shell)
+        expect(await ready(s, sid) == "met", "ready", shell)
+        fields(await s.send(sid, f"echo $((6 * 7))_{i}" if shell != "fish" else f"echo (math 6 x 7)_{i}", submit=True), submit="submitted")
+        fields(await s.wait(sid, f"^42_{i}", timeout_ms=5000), found=True)
+        await s.close(sid)
+
+    return await many(times(40), 4, one)
+
+
+@check(limit=120)
+async def submit_to_a_program_that_does_not_read(s):
+    async def one(i):
+        sid = await s.sh("echo UP; exec sleep 60")
+        await s.up(sid)
+        fields(await s.send(sid, "hello", submit=True), submit="no_reaction")
+        await s.close(sid)
+
+    return await many(times(20), 4, one)
+
+
+# ------------------------------------------------------------------------------------ in the way
+async def shell_of(s, shell="bash"):
+    sid = await s.spawn(shell, env={"LC_ALL": "C.UTF-8"})
+    expect(await ready(s, sid) == "met", f"{shell} to be ready", shell)
+    return sid
+
+
+@check(limit=60)
+async def not_at_prompt_while_a_command_runs(s):
+    for shell in SHELLS:
+        sid = await shell_of(s, shell)
+        task = begin(s.ok("run_command", session_id=sid, command="sleep 30"))
+        await state(s, sid, lambda one: one.get("running"), "running")
+        result = await s.err(["not_at_prompt"], "run_command", session_id=sid, command="echo no")
+        expect("sleep" in result["message"] and result.took < 5, "what runs, at once", result)
+        await s.ok("send_input", session_id=sid, keys=["ctrl+c"])
+        fields(await task, exit_code=130, finished=True)
+        fields(await s.ok("run_command", session_id=sid, command="echo yes"), output="yes", exit_code=0)
+        expect("echo no" not in await s.text(sid), "nothing typed", await s.text(sid))
+
+
+def half_typed():
+    for shell in SHELLS:
+
+        @check(limit=60, name=f"not_at_prompt_with_a_line_half_typed_in_{shell}")
+        async def half(s, shell=shell):
+            sid = await shell_of(s, shell)
+            line = f"echo half_{shell}"  # of its own: fish suggests what it finds in any history
+            await s.send(sid, line)
+            await s.screen(sid, lambda text: line in text, "the line on the screen")
+            result = await s.err(["not_at_prompt"], "run_command", session_id=sid, command="echo no")
+            expect(result.took < 8, "an answer soon", {"took": result.took})
+            text = (await s.text(sid)).rstrip()
+            expect(text.endswith(line) and "echo no" not in text, "the line as it was", text)
+            await s.send(sid, " done\n", wait={"text": f"^half_{shell} done", "timeout_ms": 5000})
+            fields(await s.ok("run_command", session_id=sid, command="echo yes"), output="yes", exit_code=0)
+
+
+half_typed()
+
+
+@check(limit=120)
+async def two_commands_at_once(s):
+    async def one(i):
+        sid = await shell_of(s, list(SHELLS)[i % 4])
+        for _ in range(3):
+            calls = [s.call("run_command", session_id=sid, command=f"echo {name}; sleep 0.5") for name in "ab"]
+            results = await asyncio.gather(*calls)
+            won = [one for one in results if not one.is_error]
+            lost = [one for one in results if one.is_error]
+            expect(len(won) == 1 and lost[0].get("code") == "not_at_prompt", "one to win", [dict(one) for one in results])
+            fields(won[0], finished=True, exit_code=0, output="ab"[results.index(won[0])])
+        await s.close(sid)
+
+    return await many(times(40), 4, one)
+
+
+@check(limit=120)
+async def wait_for_command_goes_on(s):
+    async def one(i):
+        sid = await shell_of(s, list(SHELLS)[i % 4])
+        result = await s.ok("run_command", session_id=sid, command="echo one; sleep 1; echo two; sh -c 'exit 4'", timeout_ms=400)
+        fields(result, outcome="timeout", finished=False, output="one", exit_code=None, at_prompt=False)
+        expect("sleep 1" in result["running"] and "one" in result["screen_text"], "what runs", result)
+        given = {"command_id": result["command_id"]} if i % 2 else {}
+        result = await s.ok("wait_for_command", session_id=sid, **given)
+        fields(result, outcome="met", finished=True, output="one\ntwo", exit_code=4, at_prompt=True)
+        fields(await s.ok("wait_for_command", session_id=sid, **given), outcome="met", output="one\ntwo", exit_code=4)
+        await s.close(sid)
+
+    return await many(times(40), 4, one)
+
+
+def typed_commands():
+    """A command that a person typed has a status and an output as well."""
+    for shell in SHELLS:
+
+        @check(limit=60, name=f"wait_for_a_typed_command_in_{shell}")
+        async def typed(s, shell=shell):
+            async def one(i):
+                sid = await shell_of(s, shell)
+                result = await s.send(sid, "sleep 0.2; echo typed; sh -c 'exit 5'\n", wait={"command": True, "timeout_ms": 10_000})
+                fields(result, outcome="met", at_prompt=True)
+                fields(await s.ok("wait_for_command", session_id=sid), finished=True, output="typed", exit_code=5)
+                await s.close(sid)
+
+            return await many(times(10), 2, one)
+
+
+typed_commands()
+
+
+@check(limit=120)
+async def a_command_that_ends_the_shell(s):
+    async def one(i):
+        shell = list(SHELLS)[i % 4]
+        sid = await shell_of(s, shell)
+        result = await s.ok("run_command", session_id=sid, command="exec sleep 1000", timeout_ms=20_000)
+        fields(result, outcome="replaced", replaced=True, finished=False, exit_code=None)
+        await s.close(sid)
+        sid = await shell_of(s, shell)
+        result = await s.ok("run_command", session_id=sid, command="echo bye; exit 3", timeout_ms=20_000)
+        fields(result, outcome="exited", exited=True, exit_code=3)
+        expect("bye" in result["output"], "its output", result)
+        await s.err(["exited"], "run_command", session_id=sid, command="echo no")
+        await s.close(sid)
+
+    return await many(times(40), 4, one)
+
+
+@check(limit=120)
+async def a_command_with_a_screen_of_its_own(s):
+    async def one(i):
+        sid = await shell_of(s, list(SHELLS)[i % 4])
+        command, leave = (("less /etc/passwd", "q"), ("vim -u NONE -n", ":q\n"))[i // 4 % 2]
+        result = await s.ok("run_command", session_id=sid, command=command, timeout_ms=20_000)
+        fields(result, outcome="full_screen", finished=False, full_screen=True, exit_code=None, waiting_for_input=True)
+        expect(result.took < 10 and result["screen_text"], "soon, with the screen", result)
+        result = await s.send(sid, leave, wait={"command": True, "timeout_ms": 10_000})
+        fields(result, outcome="met", at_prompt=True, full_screen=False)
+        fields(await s.ok("wait_for_command", session_id=sid), finished=True, exit_code=0, output="")
+        await s.close(sid)
+
+    return await many(times(40), 4, one)
+
+
+@check(limit=60)
+async def a_shell_that_is_left_alone(s):
+    """Without integration there are no marks, and commands run as in any foreign shell."""
+    for shell in SHELLS:
+        sid = await s.spawn(shell, shell_integration=False)
+        await ready(s, sid)
+        expect("133;" not in (await s.ok("read_output", session_id=sid, raw=True))["raw"], f"{shell} without marks", shell)
+        fields(await s.ok("run_command", session_id=sid, command="echo yes; sh -c 'exit 3'"), output="yes", exit_code=3, finished=True)
