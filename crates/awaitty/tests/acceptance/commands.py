@@ -392,8 +392,8 @@ async def run_list(s, shell, start, bootstrap=False, is_integrated=True, is_aske
             free.append(place)
             ran += place.ran - before
 
-        # There are twenty of these lists; the gate runs each twice, and a run of scale 1 a hundred times.
-        told = await many((100 if harness.SCALE >= 1 else times(20)) * len(chosen), 2, one)
+        # There are twenty of these lists; the gate runs each once, and a run of scale 1 a hundred times.
+        told = await many((100 if harness.SCALE >= 1 else times(10)) * len(chosen), 2, one)
         for place in free:
             await s.close(place.sid)
     return f"{told} cases, {ran} commands"
