@@ -155,6 +155,12 @@ impl Asked {
         let is_carried = entry.handle.call(|driver| driver.is_carried()).await;
         if is_carried == Some(false) {
             wait_until_ready(entry, policy::ANSWER_TIMEOUT).await?;
+        } else {
+            // Of a shell far away only its screen tells when it is at its prompt again.
+            start(entry, Condition::Settled(LOOK_AGAIN), policy::ANSWER_TIMEOUT)
+                .await?
+                .ended()
+                .await;
         }
         let nonce = new_nonce()?;
         if self.bootstrap {
