@@ -22,7 +22,7 @@ use crate::backend::pty::{InputModes, Pty, ReadEnd};
 use crate::policy;
 use crate::shell::{Kind, Nonce};
 
-pub use commands::State;
+pub use commands::{Reader, State};
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
@@ -278,7 +278,11 @@ impl Driver {
             tokio::select! {
                 biased;
                 job = jobs.recv() => match job {
-                    Some(job) => job(&mut self),
+                    Some(job) => {
+                        // What was printed before the call is before it for its anchor and on its screen.
+                        self.read_some(&mut buffer);
+                        job(&mut self);
+                    }
                     None => return,
                 },
                 () = wait_until(wake) => self.handle_time(&mut buffer),
@@ -315,7 +319,7 @@ impl Driver {
     /// Reads until there is nothing left, or until the others have waited long enough.
     fn read_some(&mut self, buffer: &mut [u8]) {
         for _ in 0..policy::READS_IN_A_ROW {
-            let Some(pty) = &self.pty else { return };
+            let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else { return };
             match pty.read(buffer) {
                 ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
                 ReadEnd::Drained => {
@@ -347,6 +351,7 @@ impl Driver {
         self.raw.extend(bytes);
         // A prompt that comes while something typed is unread is none that waits for input.
         if self.session.shell_depth() > 0
+            && bytes.contains(&0x1b)
             && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END)
         {
             self.tell_unread();

@@ -72,9 +72,7 @@ impl Command {
             Progress::Refused | Progress::Lost => true,
         }
     }
-}
 
-impl Command {
     /// Tells whether the shell has taken all of it, or refused it.
     pub fn is_taken(&self) -> bool {
         self.delivery.is_none()

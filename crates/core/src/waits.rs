@@ -281,14 +281,7 @@ impl Wait {
                 changed.then(|| self.change.changed_at.after(*stable))
             }
             Condition::Settled(quiet) => Some(self.change.changed_at.after(*quiet)),
-            Condition::Text(_)
-            | Condition::Gone(_)
-            | Condition::Exit
-            | Condition::Command(_)
-            | Condition::Taken(_)
-            | Condition::Unclosed(_)
-            | Condition::LastCommand { .. }
-            | Condition::Ready { .. } => None,
+            _ => None,
         }
     }
 

@@ -144,11 +144,18 @@ impl Pty {
         self.pidfd.readable().await.map(|mut guard| guard.retain_ready())
     }
 
-    /// Reads what there is.
+    /// Reads what there is, whether or not the reactor has heard of it.
     pub fn read(&self, buffer: &mut [u8]) -> ReadEnd {
-        let read = self
-            .master
-            .try_io(Interest::READABLE, |master| Ok(rustix::io::read(master, &mut *buffer)?));
+        let mut is_asked = false;
+        let mut read = self.master.try_io(Interest::READABLE, |master| {
+            is_asked = true;
+            Ok(rustix::io::read(master, &mut *buffer)?)
+        });
+        // Where the reactor was not told yet, it is the kernel that knows: what a program wrote before it began
+        // to wait for input must be read by whoever sees that it waits.
+        if !is_asked {
+            read = rustix::io::read(self.master.get_ref(), &mut *buffer).map_err(io::Error::from);
+        }
         match read {
             Ok(0) => ReadEnd::Closed,
             Ok(count) => ReadEnd::Bytes(count),

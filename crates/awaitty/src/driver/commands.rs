@@ -31,6 +31,15 @@ pub(super) struct Looks {
     pause: Duration,
 }
 
+/// Who reads what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The program in the foreground, which waits for it.
+    Program,
+    /// A program that hands it on to others, of whom the kernel here knows nothing.
+    Carrier,
+}
+
 /// What a terminal's program is doing.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -76,26 +85,21 @@ impl Driver {
         }
     }
 
+    /// Who would read what is typed now.
+    pub fn reader(&self) -> Option<Reader> {
+        // In this order: what is read after the first look is not waited for at the second.
+        let has_unread = self.has_unread_input();
+        let found = self.foreground()?;
+        match found.doing {
+            Doing::Polls if shell::is_carrier(&found.name) => Some(Reader::Carrier),
+            Doing::Reads | Doing::Polls if !has_unread => Some(Reader::Program),
+            _ => None,
+        }
+    }
+
     /// Tells whether the program has read all of its input and waits for more, as far as the kernel can tell.
     pub fn is_reading(&self) -> bool {
-        // In this order: what is read after the first look is not waited for at the second.
-        !self.has_unread_input()
-            && self.foreground().is_some_and(|found| match found.doing {
-                Doing::Reads => true,
-                Doing::Polls => !shell::is_carrier(&found.name),
-                _ => false,
-            })
-    }
-
-    /// Tells whether the program hands its input on to others, of whom the kernel here knows nothing.
-    pub fn is_carried(&self) -> bool {
-        let found = self.foreground();
-        found.is_some_and(|found| found.doing == Doing::Polls && shell::is_carrier(&found.name))
-    }
-
-    /// Tells whether what is typed now would be read, as far as can be told.
-    pub fn takes_input(&self) -> bool {
-        self.is_reading() || self.is_carried()
+        self.reader() == Some(Reader::Program)
     }
 
     /// Tells whether the program reads whole lines.
@@ -167,7 +171,12 @@ impl Driver {
         // What it printed before it began to wait is seen first.
         self.read_some(buffer);
         let is_quiet = self.now().since(self.session.active_at()) >= CARRIED_QUIET;
-        if self.is_reading() || is_quiet && self.is_carried() {
+        let is_reading = match self.reader() {
+            Some(Reader::Program) => true,
+            Some(Reader::Carrier) => is_quiet,
+            None => false,
+        };
+        if is_reading {
             self.read_some(buffer);
             let now = self.now();
             let since = *self.reading_since.get_or_insert(now);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::params::{max_chars, timeout};
 use super::wait_for_command::{CommandOutput, start, wait};
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::Driver;
+use crate::driver::{Driver, Reader};
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
@@ -80,6 +80,7 @@ impl Asked {
     /// Hands the command to the shell, and gives its number and the shell's kind.
     async fn deliver(&self, entry: &Arc<Entry>) -> Result<(CommandId, shell::Kind), ToolError> {
         let deadline = Instant::now() + policy::PROMPT_TIMEOUT;
+        let mut looked: Option<Instant> = None;
         loop {
             match self.place(entry).await? {
                 Place::Shell(nonce, kind) => return self.hand_over(entry, nonce, kind).await,
@@ -87,8 +88,15 @@ impl Asked {
                 Place::Coming if Instant::now() >= deadline => {
                     return Err(not_at_prompt(entry).await);
                 }
-                // Not for long, because another command may begin meanwhile.
-                Place::Coming => wait_until_ready(entry, LOOK_AGAIN).await?,
+                // Not for long, because another command may begin meanwhile; and not at once again where it is
+                // ready and yet not at a prompt, as an editor with an open quote is.
+                Place::Coming => {
+                    if let Some(looked) = looked {
+                        tokio::time::sleep_until(looked + LOOK_AGAIN).await;
+                    }
+                    looked = Some(Instant::now());
+                    wait_until_ready(entry, LOOK_AGAIN).await?;
+                }
             }
         }
     }
@@ -152,8 +160,9 @@ impl Asked {
             None => self.ask_kind(entry).await?,
         };
         // What is typed before the prompt is there would be shown twice.
-        let is_carried = entry.handle.call(|driver| driver.is_carried()).await;
-        if is_carried == Some(false) {
+        let reader =
+            entry.handle.call(|driver| driver.reader()).await.ok_or_else(ToolError::gone)?;
+        if reader != Some(Reader::Carrier) {
             wait_until_ready(entry, policy::ANSWER_TIMEOUT).await?;
         } else {
             // Of a shell far away only its screen tells when it is at its prompt again.
@@ -182,9 +191,7 @@ impl Asked {
         let id = type_line(entry, lines, &nonce, self.command.clone(), true, self.chars).await?;
         Ok((id, kind))
     }
-}
 
-impl Asked {
     /// Asks a shell what it is.
     async fn ask_kind(&self, entry: &Arc<Entry>) -> Result<shell::Kind, ToolError> {
         let nonce = new_nonce()?;
@@ -242,7 +249,7 @@ fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
     }
     let is_foreign = bootstrap || shell::is_foreign(&found.name);
     let kind = shell::Kind::of(&found.name);
-    let place = if driver.takes_input() { Place::Foreign(kind) } else { Place::Coming };
+    let place = if driver.reader().is_some() { Place::Foreign(kind) } else { Place::Coming };
     (is_foreign || is_coming_back(driver)).then_some(place)
 }
 
@@ -315,7 +322,7 @@ async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Vec<u8>) -> Result<(), To
         let ask = ask.clone();
         let is_taken = entry.handle.call(move |driver| {
             let is_taken = driver.session().command(id).is_none_or(Command::is_taken);
-            if !is_taken && driver.takes_input() {
+            if !is_taken && driver.reader().is_some() {
                 driver.type_keys(&ask);
             }
             is_taken

@@ -11,11 +11,10 @@ use super::params::{WaitParam, Wanted};
 use super::pending::Asked;
 use super::submit::{Submitted, submit};
 use super::wait_for_channel::wait_and_show;
-use super::wait_for_text::{start, too_many_waits};
+use super::wait_for_text::{check_room, start};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
-use crate::policy;
 use crate::sessions::Entry;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -288,9 +287,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         Some(Wanted::Screen(spec, timeout)) => {
             let (tell, told) = tokio::sync::oneshot::channel();
             let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
-                if driver.session().waits_running() >= policy::limits().waits {
-                    return Err(too_many_waits());
-                }
+                check_room(driver)?;
                 driver.session().check_wait(&spec)?;
                 let sent = send(driver, &items)?;
                 let asked = Asked::new(&spec, timeout, sent.before);

@@ -13,7 +13,7 @@ use super::exit::ExitOutput;
 use super::outcome::header;
 use super::params::{max_chars, timeout};
 use super::state::StateOutput;
-use super::wait_for_text::too_many_waits;
+use super::wait_for_text::check_room;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, RunningWait};
 use crate::error::ToolError;
@@ -205,21 +205,18 @@ async fn wait_for_end(
     loop {
         tokio::select! {
             biased;
-            ended = over.ended() => {
-                return ended.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone);
-            }
-            ended = unclosed.ended() => {
-                if ended.is_some_and(|ended| ended.outcome == Outcome::Met) {
+            end = ended(&mut over) => return end,
+            ended = is_met(&mut unclosed) => {
+                if ended {
                     cancel(entry, id).await;
                 }
-                return over.ended().await.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone);
+                break;
             }
-            ended = full_screen.ended() => {
-                if ended.is_some_and(|ended| ended.outcome == Outcome::Met) {
+            ended = is_met(&mut full_screen) => {
+                if ended {
                     return Ok(End::FullScreen);
                 }
-                // Ended for another reason, which the other wait tells.
-                return over.ended().await.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone);
+                break;
             }
             () = until(next_look) => {
                 next_look = looks.next();
@@ -231,6 +228,16 @@ async fn wait_for_end(
             () = until(limit) => return Ok(End::Pending),
         }
     }
+    // One of the others ended for a reason that this one tells.
+    ended(&mut over).await
+}
+
+async fn ended(over: &mut RunningWait) -> Result<End, ToolError> {
+    over.ended().await.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone)
+}
+
+async fn is_met(wait: &mut RunningWait) -> bool {
+    wait.ended().await.is_some_and(|ended| ended.outcome == Outcome::Met)
 }
 
 /// Cancels a command that is not closed. An interrupt is lost on a shell that does not read yet, so it is sent
@@ -243,7 +250,7 @@ async fn cancel(entry: &Arc<Entry>, id: CommandId) {
         let tried = entry.handle.call(move |driver| {
             let (is_open, keys) =
                 (is_open(driver), driver.shell().map(|(_, kind)| shell::cancel(kind)));
-            let is_reading = is_open && driver.takes_input();
+            let is_reading = is_open && driver.reader().is_some();
             if is_reading {
                 driver.type_keys(keys.unwrap_or(b"\x03"));
             }
@@ -279,9 +286,7 @@ pub(super) async fn start_spec(
     timeout: Duration,
 ) -> Result<RunningWait, ToolError> {
     let started = entry.handle.start_wait(move |driver| {
-        if driver.session().waits_running() >= policy::limits().waits {
-            return Err(too_many_waits());
-        }
+        check_room(driver)?;
         Ok(driver.start_wait(spec, timeout)?)
     });
     started.await.ok_or_else(ToolError::gone)?

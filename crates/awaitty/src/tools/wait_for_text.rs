@@ -10,6 +10,7 @@ use super::outcome::{Show, WaitOutput, wait};
 use super::params::{SinceParam, pattern, since, timeout};
 use super::pending::Asked;
 use super::{Answer, Context, Kind, Tool};
+use crate::driver::Driver;
 use crate::error::ToolError;
 use crate::policy;
 
@@ -62,24 +63,25 @@ pub(super) async fn start(
 ) -> Answer<WaitOutput> {
     let (tell, told) = tokio::sync::oneshot::channel();
     let started = entry.handle.start_wait(move |driver| {
-        if driver.session().waits_running() >= policy::limits().waits {
-            return Err(too_many_waits());
-        }
+        check_room(driver)?;
         let mut asked = Asked::new(&spec, timeout, driver.session().frame().seq());
         asked.diff = matches!(show, Show::Diff(_));
         let _ = tell.send(asked);
-        Ok(driver.start_wait(spec, timeout)?)
+        Ok::<_, ToolError>(driver.start_wait(spec, timeout)?)
     });
     let running = started.await.ok_or_else(ToolError::gone)??;
     let asked = told.await.map_err(|_| ToolError::gone())?;
     wait(context, entry, running, &asked, show).await
 }
 
-/// The answer to one wait more than there may be.
-pub(super) fn too_many_waits() -> ToolError {
+/// Looks whether one more wait may run on a session.
+pub(super) fn check_room(driver: &Driver) -> Result<(), ToolError> {
     let limit = policy::limits().waits;
-    ToolError::new(
+    if driver.session().waits_running() < limit {
+        return Ok(());
+    }
+    Err(ToolError::new(
         "limit_reached",
         format!("{limit} waits run on this session, which is the limit: cancel some"),
-    )
+    ))
 }

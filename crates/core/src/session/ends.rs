@@ -73,14 +73,7 @@ impl Session {
                 let found = Matches::new(pattern, &self.shown_places()).first();
                 found.is_none().then_some(Finding::Gone(None))
             }
-            Condition::Change { .. }
-            | Condition::Settled(_)
-            | Condition::Exit
-            | Condition::Command(_)
-            | Condition::Taken(_)
-            | Condition::Unclosed(_)
-            | Condition::LastCommand { .. }
-            | Condition::Ready { .. } => None,
+            _ => None,
         }
     }
 
