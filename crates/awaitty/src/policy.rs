@@ -133,6 +133,12 @@ pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a shell that we did not start has to say what it is; it may be on another continent.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a person who is asked for a secret has to type it: they may have to look it up.
+pub const SECRET_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How long a person's client may be silent before it says again that somebody is there.
+pub const ATTEND_MAX: Duration = Duration::from_secs(30);
+
 /// Bytes of a command that is typed into a shell. Four times what is asked for as a line, and a quarter of
 /// the input that may wait.
 pub const COMMAND_MAX: usize = 256 * 1024;

@@ -16,6 +16,7 @@ use crate::backend::processes;
 use crate::backend::pty::{Pty, Start};
 use crate::driver::{Driver, Handle};
 use crate::error::ToolError;
+use crate::people::People;
 use crate::policy;
 use crate::shell::Integration;
 use crate::signals::Signals;
@@ -81,6 +82,8 @@ pub struct Entry {
     pub created_ms: u64,
     /// The terminal's task.
     pub handle: Handle,
+    /// The people who look at it.
+    pub people: People,
     /// What its processes carry in their environment.
     mark: String,
     /// The program's file, as the kernel has it.
@@ -220,7 +223,8 @@ impl Sessions {
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, shell);
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));
-        let entry = Entry { id, name: spec.name, command, pid, created_ms, handle, mark, image };
+        let (name, people) = (spec.name, People::default());
+        let entry = Entry { id, name, command, pid, created_ms, handle, people, mark, image };
         let entry = Arc::new(entry);
         entries.push(Arc::clone(&entry));
         if let Some(ttl) = spec.ttl {

@@ -4,7 +4,7 @@
 //! key by key. The session keeps its size unless it is asked to take this terminal's.
 
 use std::io::{self, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
@@ -43,16 +43,28 @@ pub fn run(session: Option<&str>, resize: bool) -> io::Result<Left> {
     let first = snapshot(&mut client, session)?;
     let id = first["session_id"].clone();
     let _raw = RawMode::enter()?;
-    let drawer = Arc::new(Mutex::new(()));
+    let drawer = Arc::new(Drawer::default());
     draw(&drawer, &first)?;
     // Whichever comes first ends it; the other ends with the process.
     let (left, leaving) = mpsc::channel();
     let (typed_to, typed_left, typed_drawer) = (id.clone(), left.clone(), Arc::clone(&drawer));
     thread::spawn(move || typed_left.send(type_into(&typed_to, &typed_drawer)));
+    let (asked_at, asked_drawer) = (id.clone(), Arc::clone(&drawer));
+    thread::spawn(move || attend(&asked_at, &asked_drawer));
     thread::spawn(move || {
         left.send(watch(&mut client, &id, &first, &drawer).map(|()| Left::Ended))
     });
     leaving.recv().unwrap_or(Ok(Left::Ended))
+}
+
+/// Who draws holds it; in it is what the person is asked for.
+#[derive(Debug, Default)]
+struct Drawer(Mutex<Option<String>>);
+
+impl Drawer {
+    fn lock(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Calls a tool; a mistake is an error here.
@@ -73,7 +85,7 @@ fn snapshot(client: &mut Client, session: Option<&str>) -> io::Result<Value> {
 }
 
 /// Draws each change until the program exits.
-fn watch(client: &mut Client, id: &Value, first: &Value, drawer: &Mutex<()>) -> io::Result<()> {
+fn watch(client: &mut Client, id: &Value, first: &Value, drawer: &Drawer) -> io::Result<()> {
     let mut seq = first["seq"].clone();
     loop {
         let change = json!({"session_id": id, "since": seq, "stable_ms": 0, "styles": true, "timeout_ms": 86_400_000, "diff": true});
@@ -92,8 +104,20 @@ fn watch(client: &mut Client, id: &Value, first: &Value, drawer: &Mutex<()>) -> 
     }
 }
 
+/// Says that somebody is here, and shows what they are asked for.
+fn attend(id: &Value, drawer: &Drawer) -> io::Result<()> {
+    let mut client = Client::daemon()?;
+    let mut asked = Value::Null;
+    loop {
+        let told = call(&mut client, "attend", &json!({"session_id": id, "known": asked}))?;
+        asked = told["asked"].clone();
+        *drawer.lock() = asked.as_str().map(str::to_owned);
+        draw(drawer, &snapshot(&mut client, id.as_str())?)?;
+    }
+}
+
 /// Sends what is typed, and draws afterwards: a cursor that moved is no change of the screen.
-fn type_into(id: &Value, drawer: &Mutex<()>) -> io::Result<Left> {
+fn type_into(id: &Value, drawer: &Drawer) -> io::Result<Left> {
     let mut client = Client::daemon()?;
     let mut buffer = [0; 4096];
     let mut begun = Vec::new();
@@ -137,8 +161,8 @@ fn keys(typed: &str) -> Vec<Value> {
 }
 
 /// Draws a screen as far as it fits, with a line below that says how to leave.
-fn draw(drawer: &Mutex<()>, shown: &Value) -> io::Result<()> {
-    let _one_at_a_time = drawer.lock().unwrap_or_else(PoisonError::into_inner);
+fn draw(drawer: &Drawer, shown: &Value) -> io::Result<()> {
+    let asked = drawer.lock();
     let size = tcgetwinsize(io::stdout())?;
     let (height, width) = (usize::from(size.ws_row.max(2)) - 1, usize::from(size.ws_col.max(1)));
     let rows = shown["styled"].as_array().cloned().unwrap_or_default();
@@ -154,8 +178,11 @@ fn draw(drawer: &Mutex<()>, shown: &Value) -> io::Result<()> {
     let id = shown["session_id"].as_str().unwrap_or_default();
     let (cols, lines) = (&shown["size"]["cols"], &shown["size"]["rows"]);
     let state = shown["state"].as_str().unwrap_or_default();
-    let note: String =
-        format!(" {id} {cols}x{lines} {state} | ctrl+] detaches ").chars().take(width).collect();
+    let what = match &*asked {
+        Some(name) => format!("the agent asks you for {name}: type it and press Enter"),
+        None => format!("{cols}x{lines} {state}"),
+    };
+    let note: String = format!(" {id} {what} | ctrl+] detaches ").chars().take(width).collect();
     text += &format!("\x1b[{};1H\x1b[7m{note}\x1b[m\x1b[K", height + 1);
     if shown["cursor"]["visible"] == json!(true) {
         text += &format!("\x1b[{};{}H\x1b[?25h", row - top, col);

@@ -98,6 +98,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let host = &*self.host;
         let tool = tools::find(&request.name).filter(|tool| host.options.offer(tool));
+        let tool = tool.or_else(|| tools::find_own(&request.name));
         let Some(tool) = tool else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         };

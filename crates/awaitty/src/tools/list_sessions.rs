@@ -49,6 +49,13 @@ struct SessionOutput {
     created: u64,
     /// Waits that run on it.
     waits: usize,
+    /// People who are at it.
+    #[serde(skip_serializing_if = "is_none")]
+    attached: usize,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -92,6 +99,7 @@ async fn run(context: Context, _params: Params) -> Answer<Output> {
                     idle_ms: now.since(session.active_at()).as_millis() as u64,
                     created: entry.created_ms,
                     waits: session.waits_running(),
+                    attached: entry.people.count(),
                 }
             }
         });

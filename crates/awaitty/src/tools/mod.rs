@@ -1,5 +1,6 @@
 //! The tools: one file each, with its parameters, its result and what it does. This is the only list.
 
+mod attend;
 mod close_session;
 mod exit;
 mod list_sessions;
@@ -177,6 +178,12 @@ pub fn all() -> &'static [Tool] {
 /// The tool of that name.
 pub fn find(name: &str) -> Option<&'static Tool> {
     all().iter().find(|tool| tool.name == name)
+}
+
+/// The tool of that name which is for our own clients, and for nobody to choose.
+pub fn find_own(name: &str) -> Option<&'static Tool> {
+    static OWN: LazyLock<Tool> = LazyLock::new(attend::tool);
+    Some(&*OWN).filter(|tool| tool.name == name)
 }
 
 fn make_all() -> Vec<Tool> {

@@ -1,6 +1,7 @@
 //! `send_input`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use awaitty_core::{Frame, Key, Mouse, MouseAction, Screen, Seq, WaitId, encode_mouse};
 use schemars::JsonSchema;
@@ -15,6 +16,8 @@ use super::wait_for_text::{check_room, start};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;
+use crate::people::People;
+use crate::policy;
 use crate::sessions::Entry;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,7 +35,7 @@ struct Params {
     /// `input` goes as one bracketed paste.
     #[serde(default)]
     paste: bool,
-    /// A variable of the server whose value is typed first, only while echo is off.
+    /// A variable of the server whose value is typed first, only while echo is off; or the person attached is asked.
     secret: Option<String>,
     /// Type or paste `input`, see it arrive, press Enter, see it taken.
     #[serde(default)]
@@ -152,7 +155,8 @@ fn secret(name: &str) -> Result<String, ToolError> {
             "secret: the variable {name:?} is empty or holds control characters, so it cannot be typed"
         ))),
         Err(_) => Err(ToolError::argument(format!(
-            "secret: the server has no variable {name:?}: start it with one, or let a person attach and type it"
+            "secret: the server has no variable {name:?}, and nobody is attached to be asked: start the server \
+             with one, or let a person run awaitty attach (with awaitty mcp --daemon)"
         ))),
     }
 }
@@ -232,34 +236,63 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
 pub(super) struct Sent {
     pub(super) bytes: usize,
     before: Seq,
+    /// A line was ended where nobody sees what is typed.
+    is_hidden_line: bool,
 }
 
 impl Sent {
     /// Of nothing.
     pub(super) fn nothing(frame: &Frame) -> Sent {
-        Sent { bytes: 0, before: frame.seq() }
+        Sent { bytes: 0, before: frame.seq(), is_hidden_line: false }
     }
 }
 
 pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
-    let has_secret = items.iter().any(|item| matches!(item, Item::Secret(_)));
-    if has_secret && !driver.reads_secret() {
-        return Err(ToolError::new(
-            "denied",
-            "secret: the terminal shows what is typed now, so nothing was sent: wait until the program asks for \
-             it ({\"text\": \"[Pp]assword\"}), and snapshot then says echo: off",
-        ));
+    let secrets = items.iter().filter_map(|item| match item {
+        Item::Secret(value) => Some(value.len()),
+        _ => None,
+    });
+    let secret: usize = secrets.sum();
+    let is_hidden = driver.reads_secret();
+    if secret > 0 && !is_hidden {
+        return Err(would_be_shown());
     }
     let (bytes, echo) = encode(items, driver.session().screen());
-    let bytes = driver.send(&bytes, &echo)?;
-    Ok(Sent { bytes, before: driver.session().anchor_seq(awaitty_core::Since::Input) })
+    let is_hidden_line = is_hidden && bytes.contains(&b'\r');
+    // How long a secret is is nobody's business either.
+    let bytes = driver.send(&bytes, &echo)? - secret;
+    let before = driver.session().anchor_seq(awaitty_core::Since::Input);
+    Ok(Sent { bytes, before, is_hidden_line })
+}
+
+/// Sends to a session; a person may be at it.
+fn send_to(entry: &Entry, driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
+    let sent = send(driver, items)?;
+    if sent.is_hidden_line {
+        entry.people.note_typed();
+    }
+    Ok(sent)
+}
+
+fn would_be_shown() -> ToolError {
+    ToolError::new(
+        "denied",
+        "secret: the terminal shows what is typed now, so nothing was sent: wait until the program asks for it \
+         ({\"text\": \"[Pp]assword\"}), and snapshot then says echo: off",
+    )
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let items = items(&params)?;
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.sessions.find(params.session_id.as_deref())?;
+    if let Some(name) = &params.secret
+        && std::env::var_os(name).is_none()
+        && (entry.people.is_typed(name) || entry.people.is_anybody_there().await)
+    {
+        return ask_person(&context, &entry, &params, name, wanted).await;
+    }
+    let items = items(&params)?;
     if params.submit {
         return run_submit(&context, &entry, &params, wanted).await;
     }
@@ -268,8 +301,9 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     };
     let (sent, wait, text) = match wanted {
         None | Some(Wanted::Channel(_)) => {
+            let at = Arc::clone(&entry);
             let sent = entry.handle.call(move |driver| {
-                let sent = send(driver, &items)?;
+                let sent = send_to(&at, driver, &items)?;
                 Ok::<_, ToolError>((sent, Arc::clone(driver.session().frame())))
             });
             let (sent, frame) = sent.await.ok_or_else(ToolError::gone)??;
@@ -286,10 +320,11 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         }
         Some(Wanted::Screen(spec, timeout)) => {
             let (tell, told) = tokio::sync::oneshot::channel();
+            let at = Arc::clone(&entry);
             let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
                 check_room(driver)?;
                 driver.session().check_wait(&spec)?;
-                let sent = send(driver, &items)?;
+                let sent = send_to(&at, driver, &items)?;
                 let asked = Asked::new(&spec, timeout, sent.before);
                 let _ = tell.send((sent, asked));
                 Ok(driver.start_wait(spec, timeout)?)
@@ -321,20 +356,8 @@ async fn run_submit(
     };
     let (sent, submitted) = submit(entry, input).await?;
     let show = if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen };
-    let (mut wait, text) = match wanted.filter(|_| submitted == Submitted::Yes) {
-        Some(Wanted::Screen(spec, timeout)) => start(context, entry, spec, timeout, show).await?,
-        Some(Wanted::Channel(channel)) => wait_and_show(context, entry, &channel, show).await?,
-        None => {
-            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
-            let frame = frame.ok_or_else(ToolError::gone)?;
-            let mut output = WaitOutput::at(&frame);
-            output.outcome = Some(submitted.word());
-            output.state = state_of(entry).await;
-            let screen = show_frame(entry, &frame, show, &mut output).await;
-            let text = header(entry, &frame, submitted.word());
-            (output, format!("{text}\n{screen}"))
-        }
-    };
+    let wanted = wanted.filter(|_| submitted == Submitted::Yes);
+    let (mut wait, text) = then_wait(context, entry, wanted, show, submitted.word()).await?;
     let hint = submitted.hint();
     wait.hint = hint.map(str::to_owned).or(wait.hint);
     let text = match hint {
@@ -344,4 +367,107 @@ async fn run_submit(
     let (mut output, text) = answer(entry, &sent, (wait, text));
     output.submit = Some(submitted.word());
     Ok((output, text))
+}
+
+/// Waits for what is wanted after something was sent, or says what the screen shows.
+async fn then_wait(
+    context: &Context,
+    entry: &Arc<Entry>,
+    wanted: Option<Wanted>,
+    show: Show,
+    outcome: &'static str,
+) -> Answer<WaitOutput> {
+    match wanted {
+        Some(Wanted::Screen(spec, timeout)) => start(context, entry, spec, timeout, show).await,
+        Some(Wanted::Channel(channel)) => wait_and_show(context, entry, &channel, show).await,
+        None => {
+            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
+            let frame = frame.ok_or_else(ToolError::gone)?;
+            let mut output = WaitOutput::at(&frame);
+            output.outcome = Some(outcome);
+            output.state = state_of(entry).await;
+            let screen = show_frame(entry, &frame, show, &mut output).await;
+            Ok((output, format!("{}\n{screen}", header(entry, &frame, outcome))))
+        }
+    }
+}
+
+/// What a person is asked for, until it is dropped, unless it stays open.
+struct Question<'a> {
+    people: &'a People,
+    is_open: bool,
+}
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        if !self.is_open {
+            self.people.forget();
+        }
+    }
+}
+
+/// How often it is looked whether the program still asks for a secret that a person is to type.
+const STILL_ASKED: Duration = Duration::from_millis(250);
+
+/// Has the person who is attached type a secret, which no agent sees.
+async fn ask_person(
+    context: &Context,
+    entry: &Arc<Entry>,
+    params: &Params,
+    name: &str,
+    wanted: Option<Wanted>,
+) -> Answer<Output> {
+    if params.input.is_some() || !params.keys.is_empty() || params.submit {
+        return Err(ToolError::argument(
+            "secret: the person attached types it and presses Enter: leave out input, keys and submit",
+        ));
+    }
+    if name.is_empty() || name.contains(char::is_control) {
+        return Err(ToolError::argument(format!("secret: {name:?} is no name to ask a person by")));
+    }
+    let asks = async || entry.handle.call(|driver| driver.reads_secret()).await == Some(true);
+    // An earlier call may have ended before they were done, with the question open.
+    match (asks().await, entry.people.is_typed(name)) {
+        (true, _) => entry.people.ask(name),
+        (false, true) => {}
+        (false, false) => return Err(would_be_shown()),
+    }
+    let mut question = Question { people: &entry.people, is_open: false };
+    let no_more = async {
+        while asks().await {
+            tokio::time::sleep(STILL_ASKED).await;
+        }
+    };
+    let limit = context.call_limit.unwrap_or(policy::SECRET_TIMEOUT);
+    let denied = |why: &str| ToolError::new("denied", format!("secret: {why}; nothing was sent"));
+    tokio::select! {
+        biased;
+        () = entry.people.typed() => {}
+        () = no_more => return Err(denied("the program asks for it no more, and nobody typed it")),
+        () = tokio::time::sleep(policy::SECRET_TIMEOUT) => {
+            return Err(denied("the person who is attached did not type it"));
+        }
+        () = tokio::time::sleep(limit) => {
+            question.is_open = true;
+            let (mut wait, text) = then_wait(context, entry, None, Show::Nothing, "pending").await?;
+            wait.pending = Some(true);
+            wait.retry = Some(context.arguments.clone());
+            wait.retry_tool = Some("send_input");
+            let text = format!("{text}the person who is attached was asked: call send_input again");
+            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
+            let frame = frame.ok_or_else(ToolError::gone)?;
+            let sent = Sent::nothing(&frame);
+            return Ok(answer(entry, &sent, (wait, text)));
+        }
+    }
+    drop(question);
+    let before =
+        entry.handle.call(|driver| driver.session().anchor_seq(awaitty_core::Since::Input));
+    let before = before.await.ok_or_else(ToolError::gone)?;
+    let sent = Sent { bytes: 0, before, is_hidden_line: true };
+    let show = if params.diff.unwrap_or(true) { Show::Diff(before) } else { Show::Screen };
+    let (mut wait, text) = then_wait(context, entry, wanted, show, "typed").await?;
+    let hint = "the person who is attached typed it";
+    wait.hint.get_or_insert_with(|| hint.to_owned());
+    Ok(answer(entry, &sent, (wait, format!("{text}\n{hint}"))))
 }

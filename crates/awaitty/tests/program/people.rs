@@ -58,6 +58,57 @@ fn a_person_sits_down_at_a_session_and_leaves() {
     assert_eq!(home.json(&["ls"])["sessions"][0]["state"], "running");
 }
 
+const ASKS: &str = "stty -echo; printf 'word: '; read x; stty echo; echo; echo got ${#x}; exec cat";
+
+#[test]
+fn a_person_is_asked_for_a_secret_that_no_agent_sees() {
+    let home = Home::new("secret");
+    home.json(&["spawn", "--name", "a", "--wait-text", "word:", "--", "sh", "-c", ASKS]);
+    let mut agent = Server::start(home.command().args(["mcp", "--daemon"]));
+    let secret = json!({"session_id": "a", "secret": "ACCESS_WORD", "wait": {"text": "got \\d+"}});
+    let refused = agent.call("send_input", secret.clone());
+    assert_eq!(refused["code"], "bad_argument", "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("nobody is attached"), "{refused}");
+    let mut person = person(&home);
+    start(&mut person, &home, &["attach", "a"], json!({"text": "detaches"}));
+    // The screen is drawn before the daemon has heard that somebody is there.
+    while agent.call("list_sessions", json!({}))["sessions"][0]["attached"] != 1 {}
+    let asked = agent.send("tools/call", json!({"name": "send_input", "arguments": secret}));
+    let seen = person.call("wait_for_text", json!({"pattern": "asks you for ACCESS_WORD"}));
+    assert_eq!(seen["outcome"], "met", "{seen}");
+    let typed = json!({"input": "hunter2\n", "wait": {"text": "s1 120x40 running"}});
+    assert_eq!(person.call("send_input", typed)["outcome"], "met", "the question is gone");
+    let answer = agent.answer(asked).to_string();
+    assert!(!answer.contains("hunter2"), "{answer}");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let result = &answer["result"]["structuredContent"];
+    assert_eq!((&result["outcome"], &result["sent_bytes"]), (&json!("met"), &json!(0)), "{result}");
+    assert_eq!(result["match"]["text"], "got 7");
+    // Now it would be seen.
+    let denied = agent.call("send_input", json!({"session_id": "a", "secret": "ACCESS_WORD"}));
+    assert_eq!(denied["code"], "denied", "{denied}");
+}
+
+#[test]
+fn a_question_stays_open_for_longer_than_a_call() {
+    let home = Home::new("question");
+    let mut server = Server::start(home.command().args(["mcp", "--call-limit-ms", "100"]));
+    server.call("spawn", json!({"command": "sh", "args": ["-c", ASKS], "wait": {"text": "word:"}}));
+    let there = server.send("tools/call", json!({"name": "attend", "arguments": {}}));
+    let secret = json!({"secret": "ACCESS_WORD"});
+    while server.call("list_sessions", json!({}))["sessions"][0]["attached"] != 1 {}
+    let pending = server.call("send_input", secret.clone());
+    assert_eq!((&pending["outcome"], &pending["retry"]), (&json!("pending"), &secret), "{pending}");
+    let told = server.answer(there);
+    assert_eq!(told["result"]["structuredContent"]["asked"], "ACCESS_WORD");
+    server.send("tools/call", json!({"name": "attend", "arguments": {"known": "ACCESS_WORD"}}));
+    server.call("send_input", json!({"input": "hunter2\n", "wait": {"text": "got 7"}}));
+    let typed = server.call("send_input", secret.clone());
+    assert_eq!(typed["outcome"], "typed", "{typed}");
+    let again = server.call("send_input", secret);
+    assert_eq!(again["code"], "bad_argument", "it counts once, and they are gone: {again}");
+}
+
 #[test]
 fn a_list_that_is_watched_shows_what_comes() {
     let home = Home::new("watch");

@@ -1,0 +1,157 @@
+//! The people at a terminal: whether somebody is there, and what they are asked to type.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// How long somebody who was there a moment ago is waited for: a client that was told one thing comes back for the
+/// next.
+const AWAY_MAX: Duration = Duration::from_secs(1);
+
+/// The people at a terminal.
+#[derive(Debug, Default)]
+pub struct People {
+    there: watch::Sender<There>,
+    asked: watch::Sender<Asked>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct There {
+    count: usize,
+    left: Option<Instant>,
+}
+
+/// What they are asked for.
+#[derive(Clone, Debug, Default)]
+struct Asked {
+    name: Option<String>,
+    is_typed: bool,
+}
+
+impl Asked {
+    fn open(&self) -> Option<&str> {
+        self.name.as_deref().filter(|_| !self.is_typed)
+    }
+}
+
+/// Somebody who is there.
+#[derive(Debug)]
+pub struct Person<'a> {
+    people: &'a People,
+}
+
+impl People {
+    /// Somebody is there, for as long as the result lives.
+    pub fn attend(&self) -> Person<'_> {
+        self.there.send_modify(|there| there.count += 1);
+        Person { people: self }
+    }
+
+    /// How many are there.
+    pub fn count(&self) -> usize {
+        self.there.borrow().count
+    }
+
+    /// Tells whether somebody is there, or comes back in a moment.
+    pub async fn is_anybody_there(&self) -> bool {
+        let mut there = self.there.subscribe();
+        let There { count, left } = *there.borrow_and_update();
+        match left {
+            _ if count > 0 => true,
+            Some(left) => {
+                let back = there.wait_for(|there| there.count > 0);
+                tokio::time::timeout_at(left + AWAY_MAX, back).await.is_ok()
+            }
+            None => false,
+        }
+    }
+
+    /// Asks for something.
+    pub fn ask(&self, name: &str) {
+        self.asked.send_replace(Asked { name: Some(name.to_owned()), is_typed: false });
+    }
+
+    /// Tells whether what was asked for has been typed.
+    pub fn is_typed(&self, name: &str) -> bool {
+        let asked = self.asked.borrow();
+        asked.is_typed && asked.name.as_deref() == Some(name)
+    }
+
+    /// Waits until it was typed.
+    pub async fn typed(&self) {
+        // It cannot fail: we hold the other end.
+        let _ = self.asked.subscribe().wait_for(|asked| asked.is_typed).await;
+    }
+
+    /// A line was typed where nobody sees it.
+    pub fn note_typed(&self) {
+        self.asked.send_if_modified(|asked| {
+            let is_awaited = asked.open().is_some();
+            asked.is_typed |= is_awaited;
+            is_awaited
+        });
+    }
+
+    /// Nothing is asked for any more.
+    pub fn forget(&self) {
+        self.asked.send_replace(Asked::default());
+    }
+}
+
+impl Person<'_> {
+    /// Waits until something else is asked for than what they know of, and says what.
+    pub async fn asked(&self, known: Option<&str>) -> Option<String> {
+        let mut asked = self.people.asked.subscribe();
+        let asked = asked.wait_for(|asked| asked.open() != known).await;
+        asked.ok().and_then(|asked| asked.open().map(str::to_owned))
+    }
+}
+
+impl Drop for Person<'_> {
+    fn drop(&mut self) {
+        self.people.there.send_modify(|there| {
+            there.count -= 1;
+            there.left = Some(Instant::now());
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn somebody_who_has_just_left_may_come_back() {
+        let people = People::default();
+        assert!(!people.is_anybody_there().await);
+        let person = people.attend();
+        assert!(people.is_anybody_there().await);
+        drop(person);
+        let (is_there, _person) = tokio::join!(people.is_anybody_there(), async {
+            tokio::time::sleep(AWAY_MAX - Duration::from_millis(1)).await;
+            people.attend()
+        });
+        assert!(is_there);
+        drop(_person);
+        tokio::time::sleep(AWAY_MAX).await;
+        assert!(!people.is_anybody_there().await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_typed_is_told_once() {
+        let people = People::default();
+        let person = people.attend();
+        people.note_typed();
+        people.ask("PASSWORD");
+        assert_eq!(person.asked(None).await.as_deref(), Some("PASSWORD"));
+        assert!(!people.is_typed("PASSWORD"));
+        people.note_typed();
+        people.typed().await;
+        assert!(people.is_typed("PASSWORD") && !people.is_typed("OTHER"));
+        assert_eq!(person.asked(Some("PASSWORD")).await, None);
+        people.forget();
+        people.ask("PASSWORD");
+        assert!(tokio::time::timeout(AWAY_MAX, people.typed()).await.is_err());
+    }
+}

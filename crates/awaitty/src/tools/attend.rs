@@ -1,0 +1,37 @@
+//! `attend`: what `awaitty attach` calls to say that a person is there, and to hear what they are asked for. It is
+//! not listed, because no agent is a person.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Context, Kind, Tool};
+use crate::policy;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    session_id: Option<String>,
+    /// What they know that they are asked for.
+    known: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    /// The name of the secret that they are asked to type.
+    asked: Option<String>,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool("attend", "A person is there.", Kind::Reads, run)
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let person = entry.people.attend();
+    let asked = person.asked(params.known.as_deref());
+    // A client that is gone without a word is not there for ever.
+    let asked =
+        tokio::time::timeout(policy::ATTEND_MAX, asked).await.unwrap_or(params.known.clone());
+    Ok((Output { session_id: entry.id.clone(), asked }, String::new()))
+}
