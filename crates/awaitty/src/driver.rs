@@ -6,12 +6,12 @@
 
 mod commands;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use awaitty_core::{
-    EchoBy, Exit, Finding, Outcome, Session, Spec, Time, WaitEnded, WaitError, WaitId,
+    CommandId, EchoBy, Exit, Finding, Outcome, Session, Spec, Time, WaitEnded, WaitError, WaitId,
 };
 use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot};
@@ -153,6 +153,8 @@ pub struct Driver {
     raw: VecDeque<u8>,
     /// The kinds of the shells whose marks are trusted, by their nonces.
     kinds: HashMap<String, Kind>,
+    /// The kinds of the shells that the newest commands were delivered to.
+    delivered: BTreeMap<CommandId, Kind>,
     /// While somebody waits for the program to wait for input.
     looks: Option<commands::Looks>,
     /// Since when it is known to.
@@ -187,6 +189,7 @@ impl Driver {
             typed_ahead: None,
             raw: VecDeque::new(),
             kinds: HashMap::new(),
+            delivered: BTreeMap::new(),
             looks: None,
             reading_since: None,
         };

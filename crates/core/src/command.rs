@@ -1,5 +1,7 @@
 //! A shell's command, from its delivery to the prompt after it.
 
+use std::collections::VecDeque;
+
 use crate::Time;
 use crate::output::{Output, Start};
 
@@ -53,8 +55,8 @@ pub struct Command {
     /// The next mark of a prompt ends it.
     pub(crate) is_prompted: bool,
     pub(crate) sentinel: bool,
-    /// What is sent when the shell says that it is ready for it.
-    pub(crate) delivery: Option<Vec<u8>>,
+    /// What is still to be sent of it.
+    pub(crate) rest: VecDeque<Vec<u8>>,
     /// Continuation prompts that are to be expected, because its lines are typed one by one.
     pub(crate) continuations: usize,
     pub(crate) shown: usize,
@@ -75,7 +77,12 @@ impl Command {
 
     /// Tells whether the shell has taken all of it, or refused it.
     pub fn is_taken(&self) -> bool {
-        self.delivery.is_none()
+        self.rest.is_empty()
+    }
+
+    /// How many pieces of it are still to be sent.
+    pub fn pieces_left(&self) -> usize {
+        self.rest.len()
     }
 
     /// Tells whether its shell waits for the rest of it, which will not come.
@@ -96,8 +103,8 @@ pub struct Delivery {
     pub nonce: String,
     /// What it is called.
     pub text: String,
-    /// What is sent when the shell is ready for it.
-    pub when_ready: Option<Vec<u8>>,
+    /// What follows what was sent, each piece when the shell says that it is ready for it or wants more.
+    pub rest: VecDeque<Vec<u8>>,
     /// How many lines of it are typed one by one.
     pub lines: usize,
     /// How many lines of it are shown.
@@ -124,7 +131,7 @@ impl Command {
             settled: false,
             is_prompted: false,
             sentinel: false,
-            delivery: None,
+            rest: VecDeque::new(),
             continuations: 0,
             shown: 1,
             chars_max,
@@ -137,7 +144,7 @@ impl Command {
     pub(crate) fn refuse(&mut self) {
         if self.progress == Progress::Sent {
             self.progress = Progress::Refused;
-            self.delivery = None;
+            self.rest.clear();
         }
     }
 

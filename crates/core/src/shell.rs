@@ -60,7 +60,7 @@ pub(crate) struct Reaction {
     /// to say of it follows them.
     pub(crate) failed: Option<(CommandId, usize)>,
     /// Something is to be sent to the shell.
-    pub(crate) send: Vec<u8>,
+    pub(crate) send: Option<Vec<u8>>,
 }
 
 /// The shells of a terminal and their commands.
@@ -184,7 +184,7 @@ impl Shells {
         self.trust(&delivery.nonce);
         let id = self.add(Command {
             sentinel: delivery.sentinel,
-            delivery: delivery.when_ready,
+            rest: delivery.rest,
             continuations: delivery.lines.saturating_sub(1),
             shown: delivery.shown,
             ..Command::new(now, delivery.text, delivery.nonce.clone(), delivery.chars_max)
@@ -201,11 +201,17 @@ impl Shells {
         if let Some(command) = self.get_mut(id).filter(|command| command.progress == Progress::Sent)
         {
             command.progress = Progress::Lost;
-            command.delivery = None;
+            command.rest.clear();
             let nonce = command.nonce.clone();
             let sentinel = command.sentinel;
             self.levels.retain(|level| !(sentinel && level.nonce == nonce));
         }
+    }
+
+    /// What is still to be sent of a command, which will not be asked for.
+    pub(crate) fn take_rest(&mut self, id: CommandId) -> Vec<u8> {
+        let rest = self.get_mut(id).map(|command| std::mem::take(&mut command.rest));
+        rest.into_iter().flatten().flatten().collect()
     }
 
     /// Takes in a mark of a shell; `typed` is what stands on the screen between its prompt and here.
@@ -230,6 +236,7 @@ impl Shells {
                 self.levels[index].phase = Phase::Continued;
                 if let Some(command) = self.current(index) {
                     command.want_more();
+                    reaction.send = command.rest.pop_front();
                 }
             }
             'A' => self.levels[index].phase = Phase::Prompting,
@@ -264,9 +271,7 @@ impl Shells {
                 }
             }
             'Y' => {
-                let command = self.current(index);
-                reaction.send =
-                    command.and_then(|command| command.delivery.take()).unwrap_or_default();
+                reaction.send = self.current(index).and_then(|command| command.rest.pop_front());
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
 //! Shells' marks: which commands ran, what they printed, and what cannot fool us.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use awaitty_core::{
-    COMMANDS_MAX, CommandId, Condition, Delivery, EchoBy, Exit, Outcome, Progress, Ready, Session,
-    Since, Spec, Time, WaitId,
+    COMMAND_TEXT_MAX, COMMANDS_MAX, CommandId, Condition, Delivery, EchoBy, Exit, MARK_MAX,
+    Outcome, Progress, Ready, Session, Since, Spec, Time, WaitId,
 };
 
 const NONCE: &str = "n1";
@@ -44,7 +45,7 @@ fn deliver(session: &mut Session, ms: u64, text: &str) -> CommandId {
     let delivery = Delivery {
         nonce: NONCE.to_owned(),
         text: text.to_owned(),
-        when_ready: Some(b"REST".to_vec()),
+        rest: [b"REST".to_vec()].into(),
         lines: 1,
         shown: 1,
         sentinel: false,
@@ -130,7 +131,7 @@ fn lines_typed_one_by_one_have_their_continuations() {
     let delivery = Delivery {
         nonce: NONCE.to_owned(),
         text: "for".to_owned(),
-        when_ready: None,
+        rest: [b"do".to_vec(), b"done".to_vec()].into(),
         lines: 3,
         shown: 3,
         sentinel: false,
@@ -138,7 +139,12 @@ fn lines_typed_one_by_one_have_their_continuations() {
     };
     let id = session.start_command(Time::from_ms(1), delivery);
     let more = format!("{}> ", mark("A;k=s"));
-    feed(&mut session, 2, &format!("for\r\ndo\r\ndone\r\n{more}{more}"));
+    feed(&mut session, 2, &format!("for\r\n{more}"));
+    assert_eq!(session.poll_replies(), b"do", "each when it is asked for");
+    assert!(!session.command(id).unwrap().is_taken());
+    feed(&mut session, 2, &format!("do\r\n{more}"));
+    assert_eq!(session.poll_replies(), b"done");
+    assert!(session.command(id).unwrap().is_taken());
     assert_eq!(session.command(id).unwrap().progress, Progress::Sent);
     feed(&mut session, 3, &more);
     assert_eq!(session.command(id).unwrap().progress, Progress::Incomplete);
@@ -226,7 +232,7 @@ fn a_sentinel_is_over_with_its_end_and_an_answer_with_its_mark() {
     let delivery = |nonce: &str| Delivery {
         nonce: nonce.to_owned(),
         text: "cmd".to_owned(),
-        when_ready: None,
+        rest: VecDeque::new(),
         lines: 1,
         shown: 1,
         sentinel: true,
@@ -287,4 +293,30 @@ fn only_the_newest_commands_are_remembered() {
     }
     assert!(session.command(CommandId(1)).is_none());
     assert!(session.command(CommandId(2)).is_some());
+}
+
+#[test]
+fn a_command_that_was_typed_is_known_by_its_beginning() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    for (length, kept) in
+        [(COMMAND_TEXT_MAX, COMMAND_TEXT_MAX), (COMMAND_TEXT_MAX + 1, COMMAND_TEXT_MAX)]
+    {
+        feed(&mut session, 1, &mark(&format!("C;cmd={}", "x".repeat(length))));
+        assert_eq!(session.running_command().unwrap().text.len(), kept);
+        feed(&mut session, 2, &prompt(0));
+    }
+}
+
+#[test]
+fn the_end_of_a_mark_that_is_too_long_is_left_out() {
+    let mut session = session();
+    let directory = |mark: usize| {
+        let before = format!("0;aid={NONCE};dir=").len();
+        "/".repeat(mark - before)
+    };
+    for (length, kept) in [(MARK_MAX, MARK_MAX), (MARK_MAX + 1, MARK_MAX)] {
+        feed(&mut session, 1, &format!("\x1b]133;D;0;aid={NONCE};dir={}\x07", directory(length)));
+        assert_eq!(session.shell_cwd(), Some(directory(kept).as_str()));
+    }
 }

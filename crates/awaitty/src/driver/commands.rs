@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use awaitty_core::{Command, CommandId, Delivery, Ready};
+use awaitty_core::{COMMANDS_MAX, Command, CommandId, Delivery, Ready};
 use tokio::time::Instant;
 
 use super::{Driver, SendError};
@@ -129,25 +129,41 @@ impl Driver {
         Some((Nonce::known(nonce), *self.kinds.get(nonce)?))
     }
 
-    /// Delivers a command: `keys` begin it, and `text` is what of it will be echoed.
+    /// The kind of the shell that a command was delivered to.
+    pub fn kind_of(&self, id: CommandId) -> Option<Kind> {
+        self.delivered.get(&id).copied()
+    }
+
+    /// Delivers a command to a shell: `keys` begin it, and `text` is what of it will be echoed.
     ///
     /// # Errors
     /// If it cannot be sent; nothing has changed then.
     pub fn deliver(
         &mut self,
+        kind: Kind,
         keys: &[u8],
         text: &str,
         delivery: Delivery,
     ) -> Result<CommandId, SendError> {
         self.send(keys, text)?;
         let now = self.now();
-        Ok(self.session.start_command(now, delivery))
+        let id = self.session.start_command(now, delivery);
+        self.delivered.insert(id, kind);
+        if self.delivered.len() > COMMANDS_MAX {
+            self.delivered.pop_first();
+        }
+        Ok(id)
     }
 
     /// Types keys that are not the caller's: no wait looks back to them.
     pub fn type_keys(&mut self, keys: &[u8]) {
         self.input.extend(keys);
         self.write_some();
+    }
+
+    /// What is still to be sent of a command to a shell that does not ask for it.
+    pub fn take_rest(&mut self, id: CommandId) -> Vec<u8> {
+        self.session.take_rest_of_command(id)
     }
 
     /// Gives up a command that the shell did not begin.

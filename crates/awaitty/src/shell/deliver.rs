@@ -4,6 +4,8 @@
 //! it goes into the history; they say first that their line is free. A shell without a line editor has the
 //! command typed to it.
 
+use std::collections::VecDeque;
+
 use super::Kind;
 use crate::error::ToolError;
 use crate::policy;
@@ -13,8 +15,8 @@ use crate::policy;
 pub struct Keys {
     /// At once.
     pub first: Vec<u8>,
-    /// When the shell says that it is ready.
-    pub when_ready: Option<Vec<u8>>,
+    /// Piece by piece, when the shell says that it is ready or wants more.
+    pub rest: VecDeque<Vec<u8>>,
     /// Lines that are typed one by one.
     pub lines: usize,
     /// Lines that are shown.
@@ -39,7 +41,7 @@ pub(super) const LINE_MAX: usize = 3_900;
 pub fn deliver(kind: Kind, command: &str) -> Keys {
     let edited = |keys: String, shown: &str| Keys {
         first: ASK.into(),
-        when_ready: Some((keys + RUN).into()),
+        rest: [(keys + RUN).into()].into(),
         lines: 1,
         shown: shown.lines().count().max(1),
     };
@@ -113,8 +115,15 @@ fn typed(command: &str) -> Keys {
             line => format!("__awaitty_c; {line}"),
         }
     };
+    let mut rest: VecDeque<Vec<u8>> = match text.len() {
+        // All of it fits into what the kernel keeps for whoever reads later.
+        ..LINE_MAX => [text.replace('\n', "\r") + "\r"].map(Vec::from).into(),
+        // The kernel can show what is beyond that after the shell has begun to run it: so each line waits for the
+        // prompt that asks for it.
+        _ => text.lines().map(|line| format!("{line}\r").into()).collect(),
+    };
     let lines = text.lines().count();
-    Keys { first: (text.replace('\n', "\r") + "\r").into(), when_ready: None, lines, shown: lines }
+    Keys { first: rest.pop_front().unwrap_or_default(), rest, lines, shown: lines }
 }
 
 /// A text in single quotes, in lines that are not too long to be typed: between two quotes a line can be
@@ -191,7 +200,9 @@ mod tests {
     fn long_lines_are_typed_in_pieces() {
         let long = "a'b".repeat(5_000);
         let keys = typed(&format!("echo {long}"));
-        let text = String::from_utf8(keys.first).unwrap();
+        assert_eq!(keys.rest.len() + 1, keys.lines, "line by line");
+        let text: Vec<u8> = [keys.first].into_iter().chain(keys.rest).flatten().collect();
+        let text = String::from_utf8(text).unwrap();
         assert!(text.split('\r').all(|line| line.len() < policy::CANONICAL_LINE_MAX));
         assert_eq!(keys.lines, text.trim_end().split('\r').count());
         assert_eq!(
@@ -200,6 +211,8 @@ mod tests {
         );
         let edge = "x".repeat(LINE_MAX);
         assert!(!String::from_utf8(typed(&edge).first).unwrap().contains("eval"));
+        let short = format!("echo {}\necho", "x".repeat(LINE_MAX - 100));
+        assert!(typed(&short).rest.is_empty(), "at once");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::deliver::{LINE_MAX, percent_encoded};
+use super::deliver::percent_encoded;
 use super::{Kind, Nonce};
 
 /// Programs that bring somebody to another shell.
@@ -79,94 +79,135 @@ fn forget_line(nonce: &str) -> String {
     )
 }
 
-/// A line that gives a shell our script.
-pub fn bootstrap(kind: Kind, nonce: &Nonce) -> String {
+/// The lines that give a shell our script.
+pub fn bootstrap(kind: Kind, nonce: &Nonce) -> Vec<String> {
     let nonce = nonce.as_str();
-    let script = squeeze(kind.script());
-    match kind {
-        Kind::Fish => format!(
-            " set -g AWAITTY_NONCE {nonce};eval (builtin printf %b '{}'|string collect)",
-            encode(&script)
-        ),
+    let Typed { mut lines, print } = typed(kind, nonce, &squeeze(kind.script()));
+    lines.push(match kind {
+        Kind::Fish => {
+            format!(" set -g AWAITTY_NONCE {nonce};eval ({print});set -e __awaitty_s __awaitty_t")
+        }
         _ => {
             let forget = forget(kind, nonce);
             format!(
-                " AWAITTY_NONCE={nonce};{forget}eval \"$(command printf %b '{}')\"",
-                encode(&script)
+                " AWAITTY_NONCE={nonce};{forget}eval \"$({print});unset __awaitty_s __awaitty_t\""
             )
         }
-    }
+    });
+    lines
 }
 
 /// The lines that run a command between marks of its own. What it runs is written so that no line editor and no
 /// history expansion finds anything in it to act on.
 pub fn sentinel(kind: Kind, nonce: &Nonce, command: &str) -> Vec<String> {
     let nonce = nonce.as_str();
-    match kind {
-        Kind::Bash => vec![bash_sentinel(nonce, command)],
-        Kind::Fish => fish_sentinel(nonce, command),
-        Kind::Zsh | Kind::Sh => vec![posix_sentinel(kind, nonce, command)],
-    }
-}
-
-/// Fish gives up a line that was interrupted, but not its handlers; and it takes long to draw a long line, so that
-/// comes in several.
-fn fish_sentinel(nonce: &str, command: &str) -> Vec<String> {
-    let encoded = percent_encoded(command);
-    let mut lines = vec![" set -g __awaitty_s $status;set -g __awaitty_t".to_owned()];
-    for piece in encoded.as_bytes().chunks(FISH_PIECE) {
-        lines.push(format!(" set -a __awaitty_t {}", String::from_utf8_lossy(piece)));
-    }
-    if let [_, only] = lines.as_slice() {
-        lines = vec![format!("{};{}", lines[0], only.trim_start())];
-    }
-    lines.push(format!(
-        " function __awaitty_e --on-event fish_postexec;\
-         builtin printf '\\e]133;D;%s;aid={nonce};dir=%s\\a' $status \"$PWD\";\
-         functions -e __awaitty_e __awaitty_r;end;function __awaitty_r;return $__awaitty_s;end;\
-         builtin printf '\\e]133;C;aid={nonce}\\a';\
-         eval '__awaitty_r;'(string join '' $__awaitty_t|string unescape --style=url|string collect)"
-    ));
+    let Typed { mut lines, print } = typed(kind, nonce, command);
+    lines.push(match kind {
+        Kind::Bash => bash_sentinel(nonce, &print),
+        Kind::Fish => fish_sentinel(nonce, &print, lines.is_empty()),
+        Kind::Zsh | Kind::Sh => posix_sentinel(kind, nonce, &print),
+    });
     lines
 }
 
-/// Bytes of a command that fish is given in one line.
-const FISH_PIECE: usize = 4_000;
+/// Bytes of a text that are typed in one line with what is done with it: of a line the kernel takes 4095 bytes, as
+/// long as the shell does not read it key by key.
+const INLINE_MAX: usize = 2_000;
+/// Bytes of it in a line that does nothing else.
+const PIECE: usize = 3_500;
 
-fn posix_sentinel(kind: Kind, nonce: &str, command: &str) -> String {
+/// A text as it is typed: lines that keep it, where it is long, and what prints it.
+struct Typed {
+    lines: Vec<String>,
+    print: String,
+}
+
+/// Each of the lines says that it was read, and the next is typed then: so none is lost, and none is shown after
+/// the command has begun.
+fn typed(kind: Kind, nonce: &str, text: &str) -> Typed {
+    let is_fish = kind == Kind::Fish;
+    let encoded = if is_fish { percent_encoded(text) } else { encode(text) };
+    let (mut lines, mut kept) = (Vec::new(), format!("'{encoded}'"));
+    if encoded.len() > INLINE_MAX {
+        let pieces = encoded.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
+        lines = pieces.enumerate().map(|(i, piece)| keep(kind, nonce, &piece, i == 0)).collect();
+        kept = if is_fish { "$__awaitty_t" } else { "\"$__awaitty_t\"" }.to_owned();
+    }
+    let print = match kind {
+        Kind::Fish => format!("string join '' {kept}|string unescape --style=url|string collect"),
+        _ => format!("{} %b {kept}", printf(kind)),
+    };
+    Typed { lines, print }
+}
+
+/// A line that keeps a piece of a text. The first keeps the status, which the probe may have kept before.
+fn keep(kind: Kind, nonce: &str, piece: &str, is_first: bool) -> String {
+    let said = format!("'\\033]133;Y;aid={nonce}\\007'");
+    match (kind, is_first) {
+        (Kind::Fish, true) => {
+            format!(" set -g __awaitty_s $status;set -g __awaitty_t {piece};builtin printf {said}")
+        }
+        (Kind::Fish, false) => format!(" set -a __awaitty_t {piece};builtin printf {said}"),
+        (_, true) => format!(
+            " : \"${{__awaitty_s=$?}}\";{}__awaitty_t='{piece}';{} {said}",
+            forget(kind, nonce),
+            printf(kind)
+        ),
+        (_, false) => format!(
+            " {}__awaitty_t=$__awaitty_t'{piece}';{} {said}",
+            forget(kind, nonce),
+            printf(kind)
+        ),
+    }
+}
+
+/// What prints in a shell that is no fish. zsh would start a program for `command`.
+fn printf(kind: Kind) -> &'static str {
+    if kind == Kind::Zsh { "builtin printf" } else { "command printf" }
+}
+
+/// Fish gives up a line that was interrupted, but not its handlers.
+fn fish_sentinel(nonce: &str, print: &str, is_first: bool) -> String {
+    let status = if is_first { "set -g __awaitty_s $status;" } else { "" };
+    format!(
+        " {status}function __awaitty_e --on-event fish_postexec;\
+         builtin printf '\\e]133;D;%s;aid={nonce};dir=%s\\a' $status \"$PWD\";\
+         functions -e __awaitty_e __awaitty_r;end;function __awaitty_r;return $__awaitty_s;end;\
+         builtin printf '\\e]133;C;aid={nonce}\\a';\
+         eval '__awaitty_r;'({print})"
+    )
+}
+
+fn posix_sentinel(kind: Kind, nonce: &str, print: &str) -> String {
     // What is wrong with the syntax would end the whole line in a POSIX shell; zsh has another meaning for it.
     let command_word = if kind == Kind::Sh { "command " } else { "" };
-    // zsh would start a program for it.
-    let printf = if kind == Kind::Zsh { "builtin printf" } else { "command printf" };
     // An interrupt ends the whole line, so the last mark is printed by a trap then, which interrupts the shell
     // once more without the trap. The status before, which the probe may have kept, is handed on to the command,
     // and the command's is left to whoever asks for it next.
-    let forget = forget(kind, nonce);
+    let (forget, printf) = (forget(kind, nonce), printf(kind));
     format!(
         " : \"${{__awaitty_s=$?}}\";{forget}\
-         trap '{printf} \"\\033]133;D;130;aid={nonce};dir=%s\\007\" \"$PWD\";trap - INT;unset __awaitty_s;\
-         kill -INT $$' INT;\
+         trap '{printf} \"\\033]133;D;130;aid={nonce};dir=%s\\007\" \"$PWD\";trap - INT;\
+         unset __awaitty_s __awaitty_t;kill -INT $$' INT;\
          (exit $__awaitty_s);{command_word}eval \"$({printf} '\\033]133;C;aid={nonce}\\007'>/dev/tty;\
-         {printf} %b '{}';exit $__awaitty_s)\";\
+         {print};exit $__awaitty_s)\";\
          __awaitty_s=$?;{printf} '\\033]133;D;%s;aid={nonce};dir=%s\\007' $__awaitty_s \"$PWD\";trap - INT;\
-         eval \"unset __awaitty_s;(exit $__awaitty_s)\"",
-        encode(command)
+         eval \"unset __awaitty_s __awaitty_t;(exit $__awaitty_s)\""
     )
 }
 
 /// In bash an interrupt ends the line without a word if it hit a program, and with a trap the line would go on. So
 /// the last mark is printed by PROMPT_COMMAND, which is put back at once and has its first element run as it would
 /// have been.
-fn bash_sentinel(nonce: &str, command: &str) -> String {
+fn bash_sentinel(nonce: &str, print: &str) -> String {
     format!(
         " : \"${{__awaitty_s=$?}}\";{}__awaitty_p=(\"${{PROMPT_COMMAND[@]}}\");\
          PROMPT_COMMAND='__awaitty_s=$?;command printf \"\\033]133;D;%s;aid={nonce};dir=%s\\007\" \
          \"$__awaitty_s\" \"$PWD\";PROMPT_COMMAND=(\"${{__awaitty_p[@]}}\");\
-         eval \"unset __awaitty_s __awaitty_p;(exit $__awaitty_s);${{__awaitty_p[0]-}}\"';\
+         eval \"unset __awaitty_s __awaitty_p __awaitty_t;(exit $__awaitty_s);${{__awaitty_p[0]-}}\"';\
          (exit $__awaitty_s);eval \"$(command printf '\\033]133;C;aid={nonce}\\007'>/dev/tty;\
-         command printf %b '{}';exit $__awaitty_s)\"",
+         {print};exit $__awaitty_s)\"",
         forget_line(nonce),
-        encode(command)
     )
 }
 
@@ -203,17 +244,10 @@ fn squeeze(script: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A text in the escapes of `printf %b`, in characters that mean nothing to anybody between single quotes, and
-/// in pieces that can be typed as lines.
+/// A text in the escapes of `printf %b`, in characters that mean nothing to anybody between single quotes.
 fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() * 5 / 4);
-    let mut length = 0;
     for byte in text.bytes() {
-        if length >= LINE_MAX - 300 {
-            encoded.push_str("'\\\n'");
-            length = 0;
-        }
-        let before = encoded.len();
         match byte {
             b'\'' | b'\\' | b'!' | b'%' => {
                 let _ = write!(encoded, "\\0{byte:03o}");
@@ -223,7 +257,27 @@ fn encode(text: &str) -> String {
                 let _ = write!(encoded, "\\0{byte:03o}");
             }
         }
-        length += encoded.len() - before;
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy;
+
+    #[test]
+    fn no_line_is_too_long_to_be_typed() {
+        let nonce = Nonce::new().unwrap();
+        for kind in [Kind::Bash, Kind::Zsh, Kind::Fish, Kind::Sh] {
+            for length in [0, INLINE_MAX, INLINE_MAX + 1, policy::COMMAND_MAX] {
+                let lines = sentinel(kind, &nonce, &"x".repeat(length));
+                assert_eq!(lines.len() > 1, length > INLINE_MAX, "{kind:?} {length}");
+                assert!(lines.iter().all(|line| line.len() < policy::CANONICAL_LINE_MAX));
+            }
+            let lines = bootstrap(kind, &nonce);
+            assert!(lines.iter().all(|line| line.len() < policy::CANONICAL_LINE_MAX));
+            assert!(lines.iter().all(|line| !line.contains('\n')));
+        }
+    }
 }

@@ -216,6 +216,9 @@ pub(crate) async fn wait(
     let mut output = WaitOutput::from(&ended);
     output.why = why::explain(entry, &ended).await;
     output.state = state_of(entry).await;
+    if let Finding::Ready(Some(ready)) = ended.finding {
+        output.state.note_ready(ready);
+    }
     let screen = show_frame(entry, &ended.frame, show, &mut output).await;
     let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
     Ok((output, text))

@@ -1,5 +1,6 @@
 //! `run_command`: a command in a shell, its output and its status, exactly.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,8 +65,8 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let chars = max_chars(params.max_chars)?;
     let entry = context.sessions.find(params.session_id.as_deref())?;
     let asked = Asked { command: params.command, chars, bootstrap: params.bootstrap };
-    let (id, kind) = asked.deliver(&entry).await?;
-    wait(&context, &entry, id, timeout, chars, kind).await
+    let id = asked.deliver(&entry).await?;
+    wait(&context, &entry, id, timeout, chars).await
 }
 
 /// A command that is to be run.
@@ -77,8 +78,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Hands the command to the shell, and gives its number and the shell's kind.
-    async fn deliver(&self, entry: &Arc<Entry>) -> Result<(CommandId, shell::Kind), ToolError> {
+    /// Hands the command to the shell, and gives its number.
+    async fn deliver(&self, entry: &Arc<Entry>) -> Result<CommandId, ToolError> {
         let deadline = Instant::now() + policy::PROMPT_TIMEOUT;
         let mut looked: Option<Instant> = None;
         loop {
@@ -116,18 +117,17 @@ impl Asked {
         entry: &Arc<Entry>,
         nonce: Nonce,
         kind: shell::Kind,
-    ) -> Result<(CommandId, shell::Kind), ToolError> {
-        let Keys { first, when_ready, lines, shown } = shell::deliver(kind, &self.command);
+    ) -> Result<CommandId, ToolError> {
+        let Keys { first, rest, lines, shown } = shell::deliver(kind, &self.command);
         let delivery = Delivery {
-            nonce: nonce.as_str().to_owned(),
-            text: self.command.clone(),
-            when_ready,
+            rest,
             lines,
             shown,
             sentinel: false,
-            chars_max: self.chars,
+            ..self.delivery(&nonce, &self.command)
         };
-        let ask = delivery.when_ready.is_some().then(|| first.clone());
+        // A shell without a line editor wants more by itself.
+        let ask = (kind != shell::Kind::Sh).then(|| first.clone());
         let echo = self.command.replace('\n', "\r") + "\r";
         let sent = entry.handle.call(move |driver| {
             // Somebody else may have been faster.
@@ -138,15 +138,13 @@ impl Asked {
             if kind == shell::Kind::Sh && driver.session().is_half_typed() {
                 return Err(half_typed());
             }
-            Ok(driver.deliver(&first, &echo, delivery).map(Some)?)
+            Ok(driver.deliver(kind, &first, &echo, delivery).map(Some)?)
         });
         let Some(id) = sent.await.ok_or_else(ToolError::gone)?? else {
             return Err(not_at_prompt(entry).await);
         };
-        if let Some(ask) = ask {
-            taken(entry, id, ask).await?;
-        }
-        Ok((id, kind))
+        taken(entry, id, ask).await?;
+        Ok(id)
     }
 
     /// Gives the command to a shell that we did not start.
@@ -154,7 +152,7 @@ impl Asked {
         &self,
         entry: &Arc<Entry>,
         kind: Option<shell::Kind>,
-    ) -> Result<(CommandId, shell::Kind), ToolError> {
+    ) -> Result<CommandId, ToolError> {
         let kind = match kind {
             Some(kind) => kind,
             None => self.ask_kind(entry).await?,
@@ -173,9 +171,9 @@ impl Asked {
         }
         let nonce = new_nonce()?;
         if self.bootstrap {
-            let line = shell::bootstrap(kind, &nonce);
-            let asked =
-                type_line(entry, vec![line], &nonce, String::new(), false, self.chars).await?;
+            let lines = shell::bootstrap(kind, &nonce);
+            let delivery = Delivery { sentinel: false, ..self.delivery(&nonce, "") };
+            let asked = type_lines(entry, kind, lines, delivery).await?;
             let trusted = nonce.clone();
             let _ = entry.handle.call(move |driver| driver.trust_shell(&trusted, kind)).await;
             if over_within(entry, asked, policy::ANSWER_TIMEOUT).await?.is_none() {
@@ -188,16 +186,28 @@ impl Asked {
             return self.hand_over(entry, nonce, kind).await;
         }
         let lines = shell::sentinel(kind, &nonce, &self.command);
-        let id = type_line(entry, lines, &nonce, self.command.clone(), true, self.chars).await?;
-        Ok((id, kind))
+        type_lines(entry, kind, lines, self.delivery(&nonce, &self.command)).await
+    }
+
+    /// A command whose marks come with it.
+    fn delivery(&self, nonce: &Nonce, text: &str) -> Delivery {
+        Delivery {
+            nonce: nonce.as_str().to_owned(),
+            text: text.to_owned(),
+            rest: VecDeque::new(),
+            lines: usize::MAX,
+            shown: 1,
+            sentinel: true,
+            chars_max: self.chars,
+        }
     }
 
     /// Asks a shell what it is.
     async fn ask_kind(&self, entry: &Arc<Entry>) -> Result<shell::Kind, ToolError> {
         let nonce = new_nonce()?;
-        let asked =
-            type_line(entry, vec![shell::probe(&nonce)], &nonce, String::new(), true, self.chars)
-                .await?;
+        let (lines, delivery) = (vec![shell::probe(&nonce)], self.delivery(&nonce, ""));
+        // Every shell can read it, so it goes as to the simplest.
+        let asked = type_lines(entry, shell::Kind::Sh, lines, delivery).await?;
         match over_within(entry, asked, policy::ANSWER_TIMEOUT).await? {
             Some(answer) => Ok(shell::kind_of(&answer)),
             None => Err(ToolError::new(
@@ -261,39 +271,29 @@ fn is_coming_back(driver: &Driver) -> bool {
     ended.is_some_and(|ended| driver.now().since(ended) < policy::ANSWER_TIMEOUT)
 }
 
-/// Types lines, the last of which has marks that carry the nonce.
-async fn type_line(
-    entry: &Entry,
+/// Types lines, which have marks that carry the nonce; each once the one before was read.
+async fn type_lines(
+    entry: &Arc<Entry>,
+    kind: shell::Kind,
     lines: Vec<String>,
-    nonce: &Nonce,
-    text: String,
-    sentinel: bool,
-    chars_max: usize,
+    delivery: Delivery,
 ) -> Result<CommandId, ToolError> {
-    let delivery = Delivery {
-        nonce: nonce.as_str().to_owned(),
-        text,
-        when_ready: None,
-        lines: usize::MAX,
-        shown: 1,
-        sentinel,
-        chars_max,
-    };
     let sent = entry.handle.call(move |driver| {
         let bracketed = driver.session().screen().has_bracketed_paste();
-        let (mut keys, mut echo) = (String::new(), String::new());
-        for line in &lines {
-            let typed = line.replace('\n', "\r");
-            keys += &match bracketed {
-                // The space is typed, because fish drops one at the beginning of a paste.
-                true => format!(" \x1b[200~{}\x1b[201~\r", line.trim_start()),
-                false => format!("{typed}\r"),
-            };
-            echo += &format!("{typed}\r");
-        }
-        driver.deliver(keys.as_bytes(), &echo, delivery)
+        let echo: String = lines.iter().map(|line| format!("{line}\r")).collect();
+        let keys = lines.iter().map(|line| match bracketed {
+            // The space is typed, because fish drops one at the beginning of a paste.
+            true => format!(" \x1b[200~{}\x1b[201~\r", line.trim_start()),
+            false => format!("{line}\r"),
+        });
+        let mut rest: VecDeque<Vec<u8>> = keys.map(Vec::from).collect();
+        let first = rest.pop_front().unwrap_or_default();
+        let delivery = Delivery { rest, ..delivery };
+        driver.deliver(kind, &first, &echo, delivery)
     });
-    Ok(sent.await.ok_or_else(ToolError::gone)??)
+    let id = sent.await.ok_or_else(ToolError::gone)??;
+    taken(entry, id, None).await?;
+    Ok(id)
 }
 
 /// Waits until a line was answered, and gives what it was answered with.
@@ -313,22 +313,28 @@ async fn over_within(
     answer.await.ok_or_else(ToolError::gone)
 }
 
-/// Waits until a shell has taken the command, or says why it did not. A shell that was interrupted while it
-/// was asked may not have heard it, and is asked again once it has read everything.
-async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Vec<u8>) -> Result<(), ToolError> {
-    for _ in 0..ASKED_MAX {
+/// Waits until a shell has taken the command, or says why it did not. A line editor that was interrupted while it
+/// was asked may not have heard it, and is asked again once it has read everything; another shell, which may have
+/// lost the mark in its prompt, is given the rest at once.
+async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Option<Vec<u8>>) -> Result<(), ToolError> {
+    let (mut asked, mut left) = (0, if ask.is_some() { 1 } else { usize::MAX });
+    while asked < ASKED_MAX {
         let timeout = policy::ANSWER_TIMEOUT / ASKED_MAX;
         start(entry, Condition::Taken(id), timeout).await?.ended().await;
         let ask = ask.clone();
-        let is_taken = entry.handle.call(move |driver| {
-            let is_taken = driver.session().command(id).is_none_or(Command::is_taken);
-            if !is_taken && driver.reader().is_some() {
-                driver.type_keys(&ask);
+        let pieces = entry.handle.call(move |driver| {
+            let pieces = driver.session().command(id).map_or(0, Command::pieces_left);
+            // What is read piece by piece takes its time.
+            if pieces > 0 && pieces == left && driver.reader().is_some() {
+                let keys = ask.unwrap_or_else(|| driver.take_rest(id));
+                driver.type_keys(&keys);
             }
-            is_taken
+            pieces
         });
-        if is_taken.await.ok_or_else(ToolError::gone)? {
-            break;
+        match pieces.await.ok_or_else(ToolError::gone)? {
+            0 => break,
+            pieces if pieces < left => left = pieces,
+            _ => asked += 1,
         }
     }
     let progress = entry.handle.call(move |driver| {

@@ -42,6 +42,14 @@ impl StateOutput {
         driver.state().into()
     }
 
+    /// A wait has seen the program wait for input. An editor may do something else for a moment right after.
+    pub(crate) fn note_ready(&mut self, ready: Ready) {
+        if self.waiting_for_input == Some(false) {
+            self.waiting_for_input = Some(true);
+            self.evidence = Some(evidence(ready));
+        }
+    }
+
     /// For a reader, with a space before it.
     pub(crate) fn words(&self) -> String {
         let mut words = String::new();
@@ -74,12 +82,16 @@ impl From<State> for StateOutput {
             running,
             running_ms,
             waiting_for_input: Some(state.ready.is_some()),
-            evidence: state.ready.map(|ready| match ready {
-                Ready::Shell => "shell",
-                Ready::Kernel => "kernel",
-            }),
+            evidence: state.ready.map(evidence),
             echo: state.is_secret.then_some("off"),
             full_screen: state.is_full_screen.then_some(true),
         }
+    }
+}
+
+fn evidence(ready: Ready) -> &'static str {
+    match ready {
+        Ready::Shell => "shell",
+        Ready::Kernel => "kernel",
     }
 }

@@ -123,7 +123,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
             None => "no command has run here that a shell told of: run_command runs one".to_owned(),
         }));
     };
-    wait(&context, &entry, id, timeout, chars, shell::Kind::Bash).await
+    wait(&context, &entry, id, timeout, chars).await
 }
 
 /// How the wait for a command ended.
@@ -141,7 +141,6 @@ pub(super) async fn wait(
     id: CommandId,
     timeout: Duration,
     chars: usize,
-    kind: shell::Kind,
 ) -> Answer<CommandOutput> {
     let end = wait_for_end(context, entry, id, timeout).await?;
     let told = entry.handle.call(move |driver| {
@@ -150,9 +149,10 @@ pub(super) async fn wait(
         let frame = Arc::clone(session.frame());
         let output = session.command_output(id);
         let (exit, now) = (session.exit(), driver.now());
-        (command, output, frame, exit, now, StateOutput::of(driver))
+        (command, output, frame, exit, now, driver.kind_of(id), StateOutput::of(driver))
     });
-    let (command, output, frame, exit, now, state) = told.await.ok_or_else(ToolError::gone)?;
+    let (command, output, frame, exit, now, kind, state) =
+        told.await.ok_or_else(ToolError::gone)?;
     let Some(command) = command else {
         return Err(ToolError::argument("command_id: it is too old to be remembered"));
     };
@@ -324,7 +324,7 @@ impl CommandOutput {
         self.output = start + &note(left_out) + &end;
     }
 
-    fn set_end(&mut self, command: &Command, end: &End, kind: shell::Kind) {
+    fn set_end(&mut self, command: &Command, end: &End, kind: Option<shell::Kind>) {
         let outcome = match end {
             End::Over(outcome) => *outcome,
             End::FullScreen => {
@@ -347,11 +347,10 @@ impl CommandOutput {
                 return;
             }
         };
-        let is_unclosed = if command.is_sentinel() {
-            shell::unclosed(kind, &command.text, &self.output)
-        } else {
-            !command.ran && shell::unclosed_group(kind, &command.text, &self.output)
-        };
+        let is_unclosed = kind.is_some_and(|kind| match command.is_sentinel() {
+            true => shell::unclosed(kind, &command.text, &self.output),
+            false => !command.ran && shell::unclosed_group(kind, &command.text, &self.output),
+        });
         match (outcome, command.progress) {
             (Outcome::Closed, _) => {
                 self.outcome = "closed";

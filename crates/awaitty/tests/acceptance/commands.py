@@ -302,11 +302,6 @@ def cases(shell, is_integrated, is_asked=False):
     functions = (alternate, all_lines, most_lines, status_is_kept, empty, empty_has_the_last_status, cd, background,
                      interrupt, unclosed, syntax_error, long_argument, odd_characters)
     for function in functions:
-        # Not met: of 64 KiB typed into a shell without a line editor, the kernel may show the echo after the
-        # command has begun (seen once in 62 lists), and it is then taken for output.
-        # Nor is it where a line is typed to a shell far away, which may not be at its prompt yet.
-        if function is long_argument and (shell == "dash" or is_asked):
-            continue
         # A fish far away is asked what it is before each command, by a line that it fails at.
         if function is not status_is_kept or not (shell == "fish" and is_asked):
             yield function.__name__, function

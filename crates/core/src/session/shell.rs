@@ -90,6 +90,11 @@ impl Session {
         self.shells.start(now, delivery)
     }
 
+    /// What is still to be sent of a command to a shell that does not ask for it.
+    pub fn take_rest_of_command(&mut self, id: CommandId) -> Vec<u8> {
+        self.shells.take_rest(id)
+    }
+
     /// Gives up a command that the shell has not begun, so that nothing more of it is sent.
     pub fn give_up_command(&mut self, now: Time, id: CommandId) {
         self.shells.give_up(id);
@@ -134,9 +139,7 @@ impl Session {
         if let Some(id) = reaction.begins {
             self.open_output(id, mark);
         }
-        if !reaction.send.is_empty() {
-            self.to_send.extend(reaction.send);
-        }
+        self.to_send.extend(reaction.send.into_iter().flatten());
         if mark.kind == 'B' {
             self.prompt_end = Some((mark.line, mark.col));
             if self.input_unread {
