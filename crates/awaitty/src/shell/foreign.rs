@@ -82,7 +82,8 @@ fn forget_line(nonce: &str) -> String {
 /// The lines that give a shell our script.
 pub fn bootstrap(kind: Kind, nonce: &Nonce) -> Vec<String> {
     let nonce = nonce.as_str();
-    let Typed { mut lines, print } = typed(kind, nonce, &squeeze(kind.script()));
+    let Typed { mut lines, value } = typed(kind, nonce, &squeeze(kind.script()));
+    let print = printed(kind, &value);
     lines.push(match kind {
         Kind::Fish => {
             format!(" set -g AWAITTY_NONCE {nonce};eval ({print});set -e __awaitty_s __awaitty_t")
@@ -101,11 +102,12 @@ pub fn bootstrap(kind: Kind, nonce: &Nonce) -> Vec<String> {
 /// history expansion finds anything in it to act on.
 pub fn sentinel(kind: Kind, nonce: &Nonce, command: &str) -> Vec<String> {
     let nonce = nonce.as_str();
-    let Typed { mut lines, print } = typed(kind, nonce, command);
+    let Typed { mut lines, value } = typed(kind, nonce, command);
     lines.push(match kind {
-        Kind::Bash => bash_sentinel(nonce, &print),
-        Kind::Fish => fish_sentinel(nonce, &print, lines.is_empty()),
-        Kind::Zsh | Kind::Sh => posix_sentinel(kind, nonce, &print),
+        Kind::Bash => bash_sentinel(nonce, &printed(kind, &value)),
+        Kind::Zsh => zsh_sentinel(nonce, &value),
+        Kind::Fish => fish_sentinel(nonce, &printed(kind, &value), lines.is_empty()),
+        Kind::Sh => sh_sentinel(nonce, &printed(kind, &value)),
     });
     lines
 }
@@ -116,10 +118,10 @@ const INLINE_MAX: usize = 2_000;
 /// Bytes of it in a line that does nothing else.
 const PIECE: usize = 3_500;
 
-/// A text as it is typed: lines that keep it, where it is long, and what prints it.
+/// A text as it is typed: lines that keep it, where it is long, and the word for it.
 struct Typed {
     lines: Vec<String>,
-    print: String,
+    value: String,
 }
 
 /// Each of the lines says that it was read, and the next is typed then: so none is lost, and none is shown after
@@ -133,11 +135,15 @@ fn typed(kind: Kind, nonce: &str, text: &str) -> Typed {
         lines = pieces.enumerate().map(|(i, piece)| keep(kind, nonce, &piece, i == 0)).collect();
         kept = if is_fish { "$__awaitty_t" } else { "\"$__awaitty_t\"" }.to_owned();
     }
-    let print = match kind {
-        Kind::Fish => format!("string join '' {kept}|string unescape --style=url|string collect"),
-        _ => format!("{} %b {kept}", printf(kind)),
-    };
-    Typed { lines, print }
+    Typed { lines, value: kept }
+}
+
+/// What prints the text that a word stands for.
+fn printed(kind: Kind, value: &str) -> String {
+    match kind {
+        Kind::Fish => format!("string join '' {value}|string unescape --style=url|string collect"),
+        _ => format!("{} %b {value}", printf(kind)),
+    }
 }
 
 /// A line that keeps a piece of a text. The first keeps the status, which the probe may have kept before.
@@ -178,21 +184,39 @@ fn fish_sentinel(nonce: &str, print: &str, is_first: bool) -> String {
     )
 }
 
-fn posix_sentinel(kind: Kind, nonce: &str, print: &str) -> String {
-    // What is wrong with the syntax would end the whole line in a POSIX shell; zsh has another meaning for it.
-    let command_word = if kind == Kind::Sh { "command " } else { "" };
-    // An interrupt ends the whole line, so the last mark is printed by a trap then, which interrupts the shell
-    // once more without the trap. The status before, which the probe may have kept, is handed on to the command,
-    // and the command's is left to whoever asks for it next.
-    let (forget, printf) = (forget(kind, nonce), printf(kind));
+/// An interrupt ends the whole line, so the last mark is printed by a trap then, which interrupts the shell once more
+/// without the trap. The status before, which the probe may have kept, is handed on to the command, and the command's
+/// is left to whoever asks for it next.
+fn sh_sentinel(nonce: &str, print: &str) -> String {
+    // `command`, because what is wrong with the syntax would end the whole line otherwise.
     format!(
-        " : \"${{__awaitty_s=$?}}\";{forget}\
-         trap '{printf} \"\\033]133;D;130;aid={nonce};dir=%s\\007\" \"$PWD\";trap - INT;\
-         unset __awaitty_s __awaitty_t;kill -INT $$' INT;\
-         (exit $__awaitty_s);{command_word}eval \"$({printf} '\\033]133;C;aid={nonce}\\007'>/dev/tty;\
+        " : \"${{__awaitty_s=$?}}\";{}\
+         (exit $__awaitty_s);command eval \"$(command printf '\\033]133;C;aid={nonce}\\007'>/dev/tty;\
          {print};exit $__awaitty_s)\";\
-         __awaitty_s=$?;{printf} '\\033]133;D;%s;aid={nonce};dir=%s\\007' $__awaitty_s \"$PWD\";trap - INT;\
-         eval \"unset __awaitty_s __awaitty_t;(exit $__awaitty_s)\""
+         __awaitty_s=$?;command printf '\\033]133;D;%s;aid={nonce};dir=%s\\007' $__awaitty_s \"$PWD\";trap - INT;\
+         eval \"unset __awaitty_s __awaitty_t;(exit $__awaitty_s)\"",
+        trap_interrupt("command printf", nonce)
+    )
+}
+
+/// As `sh_sentinel`, but without a process of its own: zsh 5.9 now and then does not hear of the end of one, and waits
+/// for ever or until the end of the next.
+fn zsh_sentinel(nonce: &str, value: &str) -> String {
+    let hand_on = "(){ return $__awaitty_s; }";
+    format!(
+        " : \"${{__awaitty_s=$?}}\";{ZSH_FORGETS}{}\
+         builtin printf -v __awaitty_t %b {value};builtin printf '\\033]133;C;aid={nonce}\\007';\
+         {hand_on};eval \"$__awaitty_t\";\
+         __awaitty_s=$?;builtin printf '\\033]133;D;%s;aid={nonce};dir=%s\\007' $__awaitty_s \"$PWD\";trap - INT;\
+         eval \"unset __awaitty_s __awaitty_t;{hand_on}\"",
+        trap_interrupt("builtin printf", nonce)
+    )
+}
+
+fn trap_interrupt(printf: &str, nonce: &str) -> String {
+    format!(
+        "trap '{printf} \"\\033]133;D;130;aid={nonce};dir=%s\\007\" \"$PWD\";trap - INT;\
+         unset __awaitty_s __awaitty_t;kill -INT $$' INT;"
     )
 }
 
