@@ -159,6 +159,8 @@ pub struct Driver {
     looks: Option<commands::Looks>,
     /// Since when it is known to.
     reading_since: Option<Time>,
+    /// Since when it is known to show the alternate screen.
+    alternate_since: Option<Time>,
 }
 
 impl Driver {
@@ -192,6 +194,7 @@ impl Driver {
             delivered: BTreeMap::new(),
             looks: None,
             reading_since: None,
+            alternate_since: None,
         };
         if let Some((nonce, kind)) = shell {
             driver.trust_shell(&nonce, kind);

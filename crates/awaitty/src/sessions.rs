@@ -86,8 +86,8 @@ pub struct Entry {
     pub people: People,
     /// What its processes carry in their environment.
     mark: String,
-    /// The program's file, as the kernel has it.
-    image: Option<PathBuf>,
+    /// What the kernel has of the program.
+    image: Option<Image>,
 }
 
 impl Entry {
@@ -276,9 +276,15 @@ impl Sessions {
     }
 }
 
-/// The file that a process runs.
-fn image_of(pid: Pid) -> Option<PathBuf> {
-    std::fs::read_link(format!("/proc/{}/exe", pid.as_raw_nonzero())).ok()
+/// A program in memory: its file, and where its stack begins, which is another place each time it is started.
+type Image = (PathBuf, Option<String>);
+
+/// What a process runs.
+fn image_of(pid: Pid) -> Option<Image> {
+    let pid = pid.as_raw_nonzero().get();
+    let file = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    // The 28th field, of which the first two are not among these.
+    Some((file, processes::stat(pid)?.get(25).cloned()))
 }
 
 /// Ends everything that belongs to a terminal, and waits until its program's exit is known.

@@ -29,6 +29,8 @@ pub(crate) struct Start {
     pub(crate) col: usize,
     /// What was drawn later is output.
     pub(crate) tick: Tick,
+    /// The alternate screen was shown, as somebody left it who was killed; the output is there then.
+    pub(crate) is_alternate: bool,
 }
 
 /// A text under construction of which the middle may be left out.
@@ -148,9 +150,29 @@ impl Output {
 }
 
 impl Screen {
-    /// What was drawn on the main screen since the start of a command's output, at most `max`
-    /// characters of it.
+    /// What stands on the main screen from a line on, at most `max` characters of it.
+    pub(crate) fn output_below(&self, line: Line, max: usize) -> Output {
+        let mut clip = Clip::new(max);
+        for row in (0..self.rows()).filter(|&row| self.line(row) >= line) {
+            let row = self.main_row(row);
+            let blanks = row.end().saturating_sub(row.width());
+            clip.push_row(row.text().trim_end(), blanks, row.is_wrapped());
+        }
+        clip.finish()
+    }
+
+    /// What was drawn since the start of a command's output, at most `max` characters of it: on the main screen, or
+    /// if the other was shown at the start, what is left of it there.
     pub(crate) fn output_since(&self, start: Start, max: usize) -> Output {
+        if start.is_alternate && self.is_alternate() {
+            let mut clip = Clip::new(max);
+            let drawn = |row: &Row| (0..row.width()).any(|col| row.tick_at(col) > start.tick);
+            let rows = (0..self.rows()).map(|row| self.row(row)).skip_while(|row| !drawn(row));
+            for row in rows {
+                push_drawn(&mut clip, &row, Line(u64::MAX), start);
+            }
+            return clip.finish();
+        }
         let mut clip = self.scrollback().leaving(start.line).unwrap_or_else(|| Clip::new(max));
         let scrollback = self.scrollback();
         let off =
@@ -245,7 +267,8 @@ mod tests {
         let mut screen = Screen::new(20, 5, 3);
         screen.feed(before.as_bytes());
         let cursor = screen.cursor();
-        let start = Start { line: screen.line(cursor.row), col: cursor.col, tick: screen.tick() };
+        let (line, col, tick) = (screen.line(cursor.row), cursor.col, screen.tick());
+        let start = Start { line, col, tick, is_alternate: false };
         screen.advance_tick();
         screen.keep_leaving(start.line, 1000);
         (screen, start)

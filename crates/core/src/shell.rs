@@ -271,7 +271,13 @@ impl Shells {
                 }
             }
             'Y' => {
-                reaction.send = self.current(index).and_then(|command| command.rest.pop_front());
+                let command = self.current(index);
+                let is_free = command.as_ref().is_none_or(|command| command.is_over());
+                reaction.send = command.and_then(|command| command.rest.pop_front());
+                // It was asked once too often, and has just said that it is at its prompt.
+                if is_free && self.levels[index].phase == Phase::Entered {
+                    self.levels[index].phase = Phase::Prompt;
+                }
             }
             _ => {}
         }

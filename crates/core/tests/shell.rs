@@ -187,6 +187,21 @@ fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
 }
 
 #[test]
+fn a_shell_that_was_asked_once_too_often_is_at_its_prompt() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    deliver(&mut session, 1, "make");
+    feed(&mut session, 2, &format!("{}{}", mark("Y"), mark("C")));
+    // The question that was asked again is still to be read when the prompt comes.
+    session.handle_input_unread(true);
+    feed(&mut session, 3, &prompt(0));
+    assert!(!session.is_at_prompt());
+    session.handle_input_unread(false);
+    feed(&mut session, 4, &mark("Y"));
+    assert!(session.is_at_prompt());
+}
+
+#[test]
 fn a_line_that_is_in_use_is_not_overwritten() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));

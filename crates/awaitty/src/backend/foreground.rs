@@ -1,9 +1,10 @@
 //! What has a terminal in the foreground, and whether it waits for input: the kernel's word for it.
 //!
-//! A program that waits for input sleeps in a read of its terminal, or, if it has taken the terminal out of
-//! the mode in which lines are read, in a call that waits for several things at once.
+//! A program that waits for input sleeps in a read of its terminal, or in a call that waits for several things of which
+//! that is one.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::process::Pid;
@@ -16,7 +17,7 @@ use super::pty::InputModes;
 pub enum Doing {
     /// It waits for input from its terminal.
     Reads,
-    /// It waits for several things, and has made its terminal such that input may be one of them.
+    /// It waits for several things, and input from its terminal is one of them.
     Polls,
     /// It sleeps, for a timer, a child, a socket or another.
     Waits,
@@ -54,15 +55,18 @@ const LOOKED_AT_MAX: usize = 256;
 
 /// The numbers of `read` and of the calls that wait for descriptors, on the machines that Linux runs on most.
 const READ_CALL: &str = if cfg!(target_arch = "aarch64") { "63" } else { "0" };
-/// `select` and `pselect6`, whose first argument is how many descriptors are asked for.
+/// `select` and `pselect6`: how many descriptors, and a bit for each that is read from.
 const SELECT_CALLS: [&str; 2] =
     if cfg!(target_arch = "aarch64") { ["72", "72"] } else { ["23", "270"] };
-/// `poll`, `ppoll`, `epoll_wait`, `epoll_pwait` and `epoll_pwait2`.
-const POLL_CALLS: [&str; 5] = if cfg!(target_arch = "aarch64") {
-    ["73", "73", "22", "22", "441"]
-} else {
-    ["7", "271", "232", "281", "441"]
-};
+/// `poll` and `ppoll`: a list, and how long it is.
+const POLL_CALLS: [&str; 2] =
+    if cfg!(target_arch = "aarch64") { ["73", "73"] } else { ["7", "271"] };
+/// `epoll_wait`, `epoll_pwait` and `epoll_pwait2`: a descriptor that knows.
+const EPOLL_CALLS: [&str; 3] =
+    if cfg!(target_arch = "aarch64") { ["22", "22", "441"] } else { ["232", "281", "441"] };
+
+/// Descriptors that are looked at of a call that waits for several. Who waits for more is a server.
+const DESCRIPTORS_MAX: usize = 1_024;
 
 /// What has the terminal of a leader in the foreground. Of several, as in a pipe, the one that reads the
 /// terminal, or else the busiest.
@@ -111,23 +115,62 @@ fn doing(pid: i32, state: &str, modes: &InputModes) -> Doing {
         // Another user's, such as sudo: it sleeps, and it has turned echo off to read a secret.
         return if modes.is_secret() { Doing::Reads } else { Doing::Waits };
     };
-    let mut words = call.split_whitespace();
-    let name = words.next().unwrap_or_default();
-    let argument =
-        words.next().and_then(|word| i32::from_str_radix(word.strip_prefix("0x")?, 16).ok());
-    let is_reading = match argument {
-        Some(fd) if name == READ_CALL => is_terminal(pid, fd),
-        // A line editor asks for the first descriptor alone.
-        Some(1) if SELECT_CALLS.contains(&name) => is_terminal(pid, 0),
-        _ => false,
+    let words: Vec<&str> = call.split_whitespace().collect();
+    let name = words.first().copied().unwrap_or_default();
+    let argument = |i: usize| {
+        words.get(i).and_then(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok())
     };
-    let is_polling = POLL_CALLS.contains(&name) || SELECT_CALLS.contains(&name);
-    match name {
-        _ if is_reading => Doing::Reads,
-        _ if is_polling && !modes.is_canonical => Doing::Polls,
-        "running" => Doing::Works,
+    let (first, second) = (argument(1).unwrap_or_default(), argument(2).unwrap_or_default());
+    if name == READ_CALL && is_terminal(pid, first as i32) {
+        return Doing::Reads;
+    }
+    let is_polling = [&SELECT_CALLS[..], &POLL_CALLS, &EPOLL_CALLS].concat().contains(&name);
+    match waited_for(pid, name, first, second) {
+        Some(fds) if fds.iter().any(|&fd| is_terminal(pid, fd)) => Doing::Polls,
+        // What it waits for cannot be seen, but it has made its terminal such that input may be part of it.
+        None if is_polling && !modes.is_canonical => Doing::Polls,
+        _ if name == "running" => Doing::Works,
         _ => Doing::Waits,
     }
+}
+
+/// The descriptors that a call waits to read from, if they can be seen.
+fn waited_for(pid: i32, call: &str, first: u64, second: u64) -> Option<Vec<i32>> {
+    if SELECT_CALLS.contains(&call) {
+        // Without a set it is a way to sleep.
+        let count = if second == 0 { 0 } else { (first as usize).min(DESCRIPTORS_MAX) };
+        let bits = memory(pid, second, count.div_ceil(8))?;
+        let is_set = |fd: &usize| bits[fd / 8] >> (fd % 8) & 1 == 1;
+        return Some((0..count).filter(is_set).map(|fd| fd as i32).collect());
+    }
+    if POLL_CALLS.contains(&call) {
+        // Each is a descriptor in four bytes, what is asked for in two, and room for the answer in two.
+        let list = memory(pid, first, 8 * (second as usize).min(DESCRIPTORS_MAX))?;
+        let entries = list.chunks_exact(8).filter(|entry| entry[4] & POLLIN != 0);
+        let fds = entries.map(|entry| i32::from_ne_bytes([entry[0], entry[1], entry[2], entry[3]]));
+        return Some(fds.collect());
+    }
+    if EPOLL_CALLS.contains(&call) {
+        let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{first}")).ok()?;
+        let fds = info.lines().filter_map(|line| {
+            let mut words = line.strip_prefix("tfd:")?.split_whitespace();
+            let fd = words.next()?.parse().ok()?;
+            let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
+            (events & u32::from(POLLIN) != 0).then_some(fd)
+        });
+        return Some(fds.take(DESCRIPTORS_MAX).collect());
+    }
+    None
+}
+
+/// There is something to read; the same for `poll` and for `epoll`.
+const POLLIN: u8 = 1;
+
+fn memory(pid: i32, at: u64, length: usize) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let file = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
 }
 
 fn is_terminal(pid: i32, fd: i32) -> bool {

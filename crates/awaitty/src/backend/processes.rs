@@ -214,7 +214,7 @@ fn belonging(leader: Pid, mark: &str) -> BTreeSet<i32> {
 }
 
 /// What follows the name in `/proc/PID/stat`; the name is in brackets and may hold anything, brackets too.
-pub(super) fn stat(pid: i32) -> Option<Vec<String>> {
+pub(crate) fn stat(pid: i32) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(stat.get(stat.rfind(')')? + 2..)?.split(' ').map(str::to_owned).collect())
 }

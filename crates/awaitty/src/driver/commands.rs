@@ -40,6 +40,10 @@ pub enum Reader {
     Carrier,
 }
 
+/// How long the alternate screen is shown until that is a full-screen program, whether or not it reads: `watch` does
+/// not. Who only flashes it is back by then.
+const FULL_SCREEN: Duration = Duration::from_secs(1);
+
 /// What a terminal's program is doing.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -177,6 +181,7 @@ impl Driver {
         if !self.session.wants_reading() || self.pty.is_none() {
             self.looks = None;
             self.reading_since = None;
+            self.alternate_since = None;
         } else if has_happened || self.looks.is_none() {
             self.looks = Some(Looks { at: Instant::now() + LOOK_FIRST, pause: LOOK_FIRST });
         }
@@ -199,6 +204,12 @@ impl Driver {
             self.session.handle_reading(now, now.since(since) >= STEADY);
         } else {
             self.reading_since = None;
+        }
+        let now = self.now();
+        let is_alternate = self.session.screen().is_alternate();
+        self.alternate_since = is_alternate.then(|| self.alternate_since.unwrap_or(now));
+        if self.alternate_since.is_some_and(|since| now.since(since) >= FULL_SCREEN) {
+            self.session.handle_full_screen(now);
         }
         if let Some(looks) = &mut self.looks {
             looks.pause = (2 * looks.pause).min(LOOK_MAX);

@@ -146,7 +146,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-} ]]; then
     # $? without a simple command; the last line of the head hands it on, with
     # an && that keeps set -e quiet. A subshell first turns off what would print.
     __awaitty_quiet='{ \builtin set +x; \builtin trap - DEBUG; \builtin trap "" INT; } >/dev/null 2>&1'
-    __awaitty_head="if ( $__awaitty_quiet; __awaitty_done ); then __awaitty_disarm; fi 2>&\$((__awaitty_status=\$?,2))
+    __awaitty_head="if ( $__awaitty_quiet; __awaitty_done ); then __awaitty_disarm; fi 2>&\"\$((__awaitty_status=\$?,2))\"
 ( \\builtin exit \$__awaitty_status ) >/dev/null 2>&1 && ( \\builtin : ) >/dev/null 2>&1"
     __awaitty_tail="if ( $__awaitty_quiet; __awaitty_stale ); then __awaitty_wrap; fi"
     \builtin unset -v __awaitty_quiet

@@ -96,13 +96,39 @@ fn group(command: &str, open: &str) -> String {
 
 /// Tells whether what a shell says of several lines in braces means that something in them is not closed.
 pub fn unclosed_group(kind: Kind, command: &str, said: &str) -> bool {
-    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    let words: &[&str] = match kind {
+        Kind::Bash => &[GROUP_END, "unexpected end of file"],
+        Kind::Sh => &["\"}\" unexpected"],
+        Kind::Zsh | Kind::Fish => &[],
+    };
+    // Where something else is wrong, that is said first.
+    let first = said.lines().find(|line| line.to_lowercase().contains("syntax error"));
     command.trim_end().contains('\n')
-        && match kind {
-            Kind::Bash => says(&["near unexpected token `}'", "unexpected end of file"]),
-            Kind::Sh => says(&["\"}\" unexpected"]),
-            Kind::Zsh | Kind::Fish => false,
+        && first.is_some_and(|first| words.iter().any(|words| first.contains(words)))
+}
+
+/// What bash says of the end of our braces when it has given up what was in them.
+const GROUP_END: &str = "near unexpected token `}'";
+
+/// What a shell says of a command that it cannot read, without what it says of our braces and without its own
+/// continuation prompts.
+pub fn without_group(kind: Kind, said: &str) -> String {
+    match kind {
+        Kind::Bash => {
+            let end = said.lines().last().filter(|last| last.contains(GROUP_END));
+            let rest = end.map_or(said, |end| &said[..said.len() - end.len()]);
+            if rest.trim_end().is_empty() { said.to_owned() } else { rest.trim_end().to_owned() }
         }
+        Kind::Sh => {
+            // "sh: 2: Syntax error", behind the prompts on the same row.
+            let first = said.find(": Syntax error").map_or(0, |at| {
+                let number = said[..at].rfind(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+                said[..number].rfind([' ', '\n']).map_or(0, |before| before + 1)
+            });
+            said[first..].to_owned()
+        }
+        Kind::Zsh | Kind::Fish => said.to_owned(),
+    }
 }
 
 /// A shell without hooks prints the mark itself: `__awaitty_c` is a function of our script.
@@ -194,6 +220,22 @@ mod tests {
         assert_eq!(group("a\nb\n", "{\n"), "{\na\nb\n}");
         assert_eq!(group("a\n", "{\n"), "a");
         assert_eq!(group("# a\n\n# b", "{\n"), "# a\n\n# b");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_from_what_is_not_closed() {
+        let (wrong, open) = (
+            "bash: syntax error near unexpected token `)'",
+            "bash: syntax error near unexpected token `}'",
+        );
+        let both = format!("{wrong}\n{open}");
+        assert!(!unclosed_group(Kind::Bash, "a\nb )", &both));
+        assert_eq!(without_group(Kind::Bash, &both), wrong);
+        assert!(unclosed_group(Kind::Bash, "if a\nthen b", open));
+        assert_eq!(without_group(Kind::Bash, open), open);
+        let said = "> > dash: 2: Syntax error: \")\" unexpected (expecting \"}\")";
+        assert!(!unclosed_group(Kind::Sh, "a\nb )", said));
+        assert_eq!(without_group(Kind::Sh, said), &said[4..]);
     }
 
     #[test]

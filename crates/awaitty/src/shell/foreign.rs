@@ -45,10 +45,11 @@ pub fn probe(nonce: &Nonce) -> String {
     let nonce = nonce.as_str();
     // bash is made to forget the line, if it has remembered it.
     let forget = forget_line(nonce);
-    // The status before is kept for the command that follows.
+    // The status before is kept for the command that follows. No process is started in zsh; see `zsh_sentinel`.
     format!(
-        " eval '__awaitty_s=$?;{forget}command printf \"\\033]133;K;%s;aid={nonce}\\007\" \
-         \"${{ZSH_VERSION:+zsh}}${{BASH_VERSION:+bash}}\"' 2>/dev/null||\
+        " eval '__awaitty_s=$?;{forget}case ${{ZSH_VERSION:-}} in \
+         ?*)builtin printf \"\\033]133;K;zsh;aid={nonce}\\007\";;\
+         *)command printf \"\\033]133;K;%s;aid={nonce}\\007\" \"${{BASH_VERSION:+bash}}\";;esac' 2>/dev/null||\
          eval 'builtin printf \"\\033]133;K;fish;aid={nonce}\\007\"'"
     )
 }

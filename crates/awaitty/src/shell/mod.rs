@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub(crate) use deliver::is_nothing;
-pub use deliver::{Keys, cancel, check_command, deliver, unclosed_group};
+pub use deliver::{Keys, cancel, check_command, deliver, unclosed_group, without_group};
 pub use foreign::{bootstrap, is_carrier, is_foreign, kind_of, probe, sentinel, unclosed};
 
 use crate::socket;

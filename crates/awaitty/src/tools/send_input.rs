@@ -6,6 +6,7 @@ use std::time::Duration;
 use awaitty_core::{Frame, Key, Mouse, MouseAction, Screen, Seq, WaitId, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
@@ -435,7 +436,7 @@ async fn ask_person(
     let mut question = Question { people: &entry.people, is_open: false };
     let no_more = async {
         while asks().await {
-            tokio::time::sleep(STILL_ASKED).await;
+            tokio::time::sleep_until(Instant::now() + STILL_ASKED).await;
         }
     };
     let limit = context.call_limit.unwrap_or(policy::SECRET_TIMEOUT);
@@ -444,10 +445,10 @@ async fn ask_person(
         biased;
         () = entry.people.typed() => {}
         () = no_more => return Err(denied("the program asks for it no more, and nobody typed it")),
-        () = tokio::time::sleep(policy::SECRET_TIMEOUT) => {
+        () = tokio::time::sleep_until(Instant::now() + policy::SECRET_TIMEOUT) => {
             return Err(denied("the person who is attached did not type it"));
         }
-        () = tokio::time::sleep(limit) => {
+        () = tokio::time::sleep_until(Instant::now() + limit) => {
             question.is_open = true;
             let (mut wait, text) = then_wait(context, entry, None, Show::Nothing, "pending").await?;
             wait.pending = Some(true);

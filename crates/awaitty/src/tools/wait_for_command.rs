@@ -324,6 +324,19 @@ impl CommandOutput {
         self.output = start + &note(left_out) + &end;
     }
 
+    /// Tells whether a shell says that a command is not complete, and takes what it says of our own part away.
+    fn is_unclosed(&mut self, command: &Command, kind: shell::Kind) -> bool {
+        if command.is_sentinel() {
+            return shell::unclosed(kind, &command.text, &self.output);
+        }
+        if command.ran {
+            return false;
+        }
+        let is_unclosed = shell::unclosed_group(kind, &command.text, &self.output);
+        self.output = shell::without_group(kind, &self.output);
+        is_unclosed
+    }
+
     fn set_end(&mut self, command: &Command, end: &End, kind: Option<shell::Kind>) {
         let outcome = match end {
             End::Over(outcome) => *outcome,
@@ -347,10 +360,7 @@ impl CommandOutput {
                 return;
             }
         };
-        let is_unclosed = kind.is_some_and(|kind| match command.is_sentinel() {
-            true => shell::unclosed(kind, &command.text, &self.output),
-            false => !command.ran && shell::unclosed_group(kind, &command.text, &self.output),
-        });
+        let is_unclosed = kind.is_some_and(|kind| self.is_unclosed(command, kind));
         match (outcome, command.progress) {
             (Outcome::Closed, _) => {
                 self.outcome = "closed";

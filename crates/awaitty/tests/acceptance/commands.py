@@ -282,6 +282,22 @@ async def syntax_error(at):
     expect(result["exit_code"] > 0 and is_told, "an error, told", result)
 
 
+async def syntax_error_in_lines(at):
+    """What is wrong is told, and nothing of how the lines were handed over."""
+    result = await at.start("echo one\necho )")
+    fields(result, outcome="met", finished=True, continuation_prompt=None)
+    is_told = re.search("[Ss]yntax error|parse error|Unexpected", result["output"])
+    expect(result["exit_code"] > 0 and is_told, "an error, told", result)
+    expect(not re.search("at your service|[{}]$|more>", result["output"].split("\n")[0]), "nothing of ours", result)
+
+
+async def alternate_left_on(at):
+    """Somebody was killed before they could switch back."""
+    await at.start("sh -c 'command printf \"\\033[?1049h\\033[H\\033[2J\"; kill -9 $$'")
+    await at.run("echo one; echo two", 0, "one\ntwo")
+    await at.start("command printf '\\033[?1049l'")
+
+
 async def odd_characters(at):
     text = ODD.replace("\\", "\\\\") if at.shell == "fish" else ODD
     sum = hashlib.md5(ODD.encode()).hexdigest()
@@ -300,11 +316,13 @@ def cases(shell, is_integrated, is_asked=False):
         if command:
             yield name, plain(command, exit_code, output)
     functions = (alternate, all_lines, most_lines, status_is_kept, empty, empty_has_the_last_status, cd, background,
-                     interrupt, unclosed, syntax_error, long_argument, odd_characters)
+                     interrupt, unclosed, syntax_error, long_argument, odd_characters, alternate_left_on)
     for function in functions:
         # A fish far away is asked what it is before each command, by a line that it fails at.
         if function is not status_is_kept or not (shell == "fish" and is_asked):
             yield function.__name__, function
+    if is_integrated:
+        yield "syntax_error_in_lines", syntax_error_in_lines
     if is_integrated and shell != "dash":
         yield "hooks_see_the_status", hooks_see_the_status
 

@@ -5,6 +5,7 @@ use crate::command::{Command, CommandId, Delivery};
 use crate::output::{Output, Start};
 use crate::screen::{Event, Mark};
 use crate::wait::{Condition, Finding, Outcome, Ready, Spec, WaitError, WaitId};
+use crate::waits::Wait;
 use crate::{Line, Time};
 
 /// Where a prompt ended and what is typed begins.
@@ -107,6 +108,20 @@ impl Session {
         self.end_ready(now, Ready::Kernel, steady);
     }
 
+    /// A program has shown the alternate screen for a while.
+    pub fn handle_full_screen(&mut self, now: Time) {
+        for id in self.waits.ids() {
+            let is_it =
+                |wait: &Wait| matches!(wait.spec.condition, Condition::Ready { full_screen: true });
+            if self.waits.get(id).is_some_and(is_it) {
+                self.catch_up(now);
+                if let Some(wait) = self.waits.remove(id) {
+                    self.push_ended(id, &wait, now, Outcome::Met, Finding::Ready(None));
+                }
+            }
+        }
+    }
+
     /// Tells whether somebody waits for the program to wait for input, which nobody else can tell.
     pub fn wants_reading(&self) -> bool {
         self.waits.want_ready(self.screen.is_alternate())
@@ -132,8 +147,7 @@ impl Session {
         if let (Some((id, lines)), Some(prompt)) = (reaction.failed, self.prompt_end)
             && let Some(line) = self.screen.line_below(prompt.0, lines)
         {
-            let start = Start { line, col: 0, tick: self.input.tick };
-            let output = self.screen.output_since(start, self.output_chars);
+            let output = self.screen.output_below(line, self.output_chars);
             self.shells.add_output(id, output);
         }
         if let Some(id) = reaction.begins {
@@ -157,7 +171,9 @@ impl Session {
         if self.waits.want_text() {
             self.waits.judge(&self.screen);
         }
-        let start = Start { line: mark.line, col: mark.col, tick: self.screen.tick() };
+        let is_alternate = self.screen.is_alternate();
+        let (line, col, tick) = (mark.line, mark.col, self.screen.tick());
+        let start = Start { line, col, tick, is_alternate };
         self.screen.advance_tick();
         if let Some(max) = self.shells.set_start(id, start) {
             self.screen.keep_leaving(start.line, max);
