@@ -2,7 +2,8 @@
 //!
 //! Callers hand in jobs, which run on the task with the [`Driver`] in their hands; so checking a wait and
 //! registering it are one step, and nobody holds a lock. Between two jobs the task reads what the
-//! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled.
+//! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled, but for one question that the
+//! kernel answers and does not announce, and only while somebody waits for it: see `commands.rs`.
 
 mod commands;
 

@@ -84,6 +84,8 @@ pub(crate) struct Waits {
     waits: BTreeMap<WaitId, Wait>,
     groups: HashMap<String, Group>,
     timers: BTreeSet<(Time, WaitId)>,
+    /// Those for the program to be ready: asked for with every read, and they are few.
+    ready: BTreeSet<WaitId>,
     /// Waits for text that found it and end with the next frame.
     matched: Vec<WaitId>,
     next_id: u64,
@@ -105,6 +107,9 @@ impl Waits {
                 .or_insert_with(|| Group { pattern: Arc::clone(pattern), waits: BTreeMap::new() });
             group.waits.entry(wait.anchor.tick).or_default().push(id);
         }
+        if let Condition::Ready { .. } = wait.spec.condition {
+            self.ready.insert(id);
+        }
         self.waits.insert(id, wait);
         self.set_timer(id);
     }
@@ -112,6 +117,7 @@ impl Waits {
     /// Takes a wait out, wherever it stands.
     pub(crate) fn remove(&mut self, id: WaitId) -> Option<Wait> {
         let wait = self.waits.remove(&id)?;
+        self.ready.remove(&id);
         if let Some(timer) = wait.timer {
             self.timers.remove(&(timer, id));
         }
@@ -138,11 +144,11 @@ impl Waits {
         !self.groups.is_empty()
     }
 
-    /// Tells whether anybody waits for the program to be ready for input, by one of these words.
-    pub(crate) fn want_ready(&self, is_full_screen: bool) -> bool {
-        self.waits.values().any(|wait| match wait.spec.condition {
-            Condition::Ready { full_screen } => is_full_screen || !full_screen,
-            _ => false,
+    /// The waits for the program to be ready for input, and whether each is for a full-screen one.
+    pub(crate) fn ready(&self) -> impl Iterator<Item = (WaitId, bool)> {
+        self.ready.iter().filter_map(|&id| match self.waits.get(&id)?.spec.condition {
+            Condition::Ready { full_screen } => Some((id, full_screen)),
+            _ => None,
         })
     }
 

@@ -124,43 +124,51 @@ fn doing(pid: i32, state: &str, modes: &InputModes) -> Doing {
     if name == READ_CALL && is_terminal(pid, first as i32) {
         return Doing::Reads;
     }
-    let is_polling = [&SELECT_CALLS[..], &POLL_CALLS, &EPOLL_CALLS].concat().contains(&name);
     match waited_for(pid, name, first, second) {
-        Some(fds) if fds.iter().any(|&fd| is_terminal(pid, fd)) => Doing::Polls,
+        Some(Some(fds)) if fds.iter().any(|&fd| is_terminal(pid, fd)) => Doing::Polls,
         // What it waits for cannot be seen, but it has made its terminal such that input may be part of it.
-        None if is_polling && !modes.is_canonical => Doing::Polls,
+        Some(None) if !modes.is_canonical => Doing::Polls,
         _ if name == "running" => Doing::Works,
         _ => Doing::Waits,
     }
 }
 
-/// The descriptors that a call waits to read from, if they can be seen.
-fn waited_for(pid: i32, call: &str, first: u64, second: u64) -> Option<Vec<i32>> {
+/// Of a call that waits for several things: the descriptors that it waits to read from, if they can be seen.
+fn waited_for(pid: i32, call: &str, first: u64, second: u64) -> Option<Option<Vec<i32>>> {
     if SELECT_CALLS.contains(&call) {
-        // Without a set it is a way to sleep.
-        let count = if second == 0 { 0 } else { (first as usize).min(DESCRIPTORS_MAX) };
-        let bits = memory(pid, second, count.div_ceil(8))?;
-        let is_set = |fd: &usize| bits[fd / 8] >> (fd % 8) & 1 == 1;
-        return Some((0..count).filter(is_set).map(|fd| fd as i32).collect());
+        Some(selected(pid, first, second))
+    } else if POLL_CALLS.contains(&call) {
+        Some(polled(pid, first, second))
+    } else {
+        EPOLL_CALLS.contains(&call).then(|| watched(pid, first))
     }
-    if POLL_CALLS.contains(&call) {
-        // Each is a descriptor in four bytes, what is asked for in two, and room for the answer in two.
-        let list = memory(pid, first, 8 * (second as usize).min(DESCRIPTORS_MAX))?;
-        let entries = list.chunks_exact(8).filter(|entry| entry[4] & POLLIN != 0);
-        let fds = entries.map(|entry| i32::from_ne_bytes([entry[0], entry[1], entry[2], entry[3]]));
-        return Some(fds.collect());
-    }
-    if EPOLL_CALLS.contains(&call) {
-        let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{first}")).ok()?;
-        let fds = info.lines().filter_map(|line| {
-            let mut words = line.strip_prefix("tfd:")?.split_whitespace();
-            let fd = words.next()?.parse().ok()?;
-            let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
-            (events & u32::from(POLLIN) != 0).then_some(fd)
-        });
-        return Some(fds.take(DESCRIPTORS_MAX).collect());
-    }
-    None
+}
+
+fn selected(pid: i32, count: u64, set: u64) -> Option<Vec<i32>> {
+    // Without a set it is a way to sleep.
+    let count = if set == 0 { 0 } else { (count as usize).min(DESCRIPTORS_MAX) };
+    let bits = memory(pid, set, count.div_ceil(8))?;
+    let is_set = |fd: &usize| bits[fd / 8] >> (fd % 8) & 1 == 1;
+    Some((0..count).filter(is_set).map(|fd| fd as i32).collect())
+}
+
+fn polled(pid: i32, list: u64, count: u64) -> Option<Vec<i32>> {
+    // Each is a descriptor in four bytes, what is asked for in two, and room for the answer in two.
+    let list = memory(pid, list, 8 * (count as usize).min(DESCRIPTORS_MAX))?;
+    let entries = list.chunks_exact(8).filter(|entry| entry[4] & POLLIN != 0);
+    let fds = entries.map(|entry| i32::from_ne_bytes([entry[0], entry[1], entry[2], entry[3]]));
+    Some(fds.collect())
+}
+
+fn watched(pid: i32, epoll: u64) -> Option<Vec<i32>> {
+    let info = fs::read_to_string(format!("/proc/{pid}/fdinfo/{epoll}")).ok()?;
+    let fds = info.lines().filter_map(|line| {
+        let mut words = line.strip_prefix("tfd:")?.split_whitespace();
+        let fd = words.next()?.parse().ok()?;
+        let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
+        (events & u32::from(POLLIN) != 0).then_some(fd)
+    });
+    Some(fds.take(DESCRIPTORS_MAX).collect())
 }
 
 /// There is something to read; the same for `poll` and for `epoll`.

@@ -89,16 +89,22 @@ impl Driver {
         }
     }
 
-    /// Who would read what is typed now.
-    pub fn reader(&self) -> Option<Reader> {
+    /// What has the terminal in the foreground, and who would read what is typed now.
+    pub fn look_around(&self) -> Option<(Foreground, Option<Reader>)> {
         // In this order: what is read after the first look is not waited for at the second.
         let has_unread = self.has_unread_input();
         let found = self.foreground()?;
-        match found.doing {
+        let reader = match found.doing {
             Doing::Polls if shell::is_carrier(&found.name) => Some(Reader::Carrier),
             Doing::Reads | Doing::Polls if !has_unread => Some(Reader::Program),
             _ => None,
-        }
+        };
+        Some((found, reader))
+    }
+
+    /// Who would read what is typed now.
+    pub fn reader(&self) -> Option<Reader> {
+        self.look_around()?.1
     }
 
     /// Tells whether the program has read all of its input and waits for more, as far as the kernel can tell.

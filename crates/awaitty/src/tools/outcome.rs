@@ -6,10 +6,9 @@ use std::sync::Arc;
 use awaitty_core::{ChangeKind, Diff, Finding, Frame, Match, Outcome, Seq, WaitEnded};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::exit::ExitOutput;
-use super::pending::{Asked, pending};
+use super::pending::{Asked, Retry, pending};
 use super::state::StateOutput;
 use super::wait_for_channel::ChannelOutput;
 use super::why;
@@ -158,15 +157,8 @@ pub(crate) struct WaitOutput {
     pub(super) channel: ChannelOutput,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) closed: Option<bool>,
-    /// It did not end: call again with `retry`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) pending: Option<bool>,
-    /// The arguments to call again with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) retry: Option<Value>,
-    /// The tool to call with them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) retry_tool: Option<&'static str>,
+    #[serde(flatten)]
+    pub(crate) again: Retry,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) elapsed_ms: Option<u64>,
     /// The frame's number: pass it as `since` to see what comes after it.

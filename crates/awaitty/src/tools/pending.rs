@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{Condition, Seq, Since, Spec};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Answer;
@@ -22,12 +24,11 @@ pub(crate) async fn pending(
     let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
     let frame = frame.ok_or_else(ToolError::gone)?;
     let (tool, retry) = asked.again(&entry.id, limit);
-    let how = format!("call {tool} with {retry}");
+    let again = Retry::with(tool, retry);
+    let how = again.words().unwrap_or_default();
     let mut output = WaitOutput::at(&frame);
     output.outcome = Some("pending");
-    output.pending = Some(true);
-    output.retry = Some(retry);
-    output.retry_tool = Some(tool);
+    output.again = again;
     output.elapsed_ms = Some(limit.as_millis() as u64);
     output.state = state_of(entry).await;
     output.screen_text =
@@ -38,6 +39,33 @@ pub(crate) async fn pending(
         HOW_TO_READ,
     );
     Ok((output, format!("{}\n{how}\n{screen}", header(entry, &frame, "pending"))))
+}
+
+/// How to go on with what did not end.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Retry {
+    /// It did not end: call again with `retry`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<bool>,
+    /// The arguments to call again with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<Value>,
+    /// The tool to call with them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_tool: Option<&'static str>,
+}
+
+impl Retry {
+    /// By calling a tool with these arguments.
+    pub(crate) fn with(tool: &'static str, arguments: Value) -> Retry {
+        Retry { pending: Some(true), retry: Some(arguments), retry_tool: Some(tool) }
+    }
+
+    /// For a reader.
+    pub(crate) fn words(&self) -> Option<String> {
+        let (tool, arguments) = (self.retry_tool?, self.retry.as_ref()?);
+        Some(format!("call {tool} with {arguments}"))
+    }
 }
 
 /// What was asked for, to be asked again.

@@ -251,7 +251,7 @@ fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
         return Some(Place::Coming);
     }
     // For a moment nobody has the terminal, when one has ended and the shell has not taken it back.
-    let Some(found) = driver.foreground() else { return Some(Place::Coming) };
+    let Some((found, reader)) = driver.look_around() else { return Some(Place::Coming) };
     // What has the terminal is the shell itself, on its way to its prompt, as far as that can be told: of the
     // shells that do not tell when a command begins, only that of the session is known.
     if has_shell && (session_depth > 1 || found.pid == driver.pid()) {
@@ -259,7 +259,7 @@ fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
     }
     let is_foreign = bootstrap || shell::is_foreign(&found.name);
     let kind = shell::Kind::of(&found.name);
-    let place = if driver.reader().is_some() { Place::Foreign(kind) } else { Place::Coming };
+    let place = if reader.is_some() { Place::Foreign(kind) } else { Place::Coming };
     (is_foreign || is_coming_back(driver)).then_some(place)
 }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
-use super::pending::Asked;
+use super::pending::{Asked, Retry};
 use super::submit::{Submitted, submit};
 use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::{check_room, start};
@@ -407,7 +407,8 @@ impl Drop for Question<'_> {
     }
 }
 
-/// How often it is looked whether the program still asks for a secret that a person is to type.
+/// How often it is looked whether the program still asks for a secret that a person is to type: the kernel tells
+/// nobody that echo was turned on again.
 const STILL_ASKED: Duration = Duration::from_millis(250);
 
 /// Has the person who is attached type a secret, which no agent sees.
@@ -451,9 +452,7 @@ async fn ask_person(
         () = tokio::time::sleep_until(Instant::now() + limit) => {
             question.is_open = true;
             let (mut wait, text) = then_wait(context, entry, None, Show::Nothing, "pending").await?;
-            wait.pending = Some(true);
-            wait.retry = Some(context.arguments.clone());
-            wait.retry_tool = Some("send_input");
+            wait.again = Retry::with("send_input", context.arguments.clone());
             let text = format!("{text}the person who is attached was asked: call send_input again");
             let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
             let frame = frame.ok_or_else(ToolError::gone)?;

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, summary};
 use super::params::{CommandParam, SinceParam, WaitParam, Wanted, since, timeout};
+use super::pending::Retry;
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wait_for_text::start;
 use super::{Answer, Context, Kind, Tool};
@@ -89,12 +90,8 @@ struct Output {
     elapsed_ms: u64,
     /// How each stands; `running` is one that was not met yet.
     results: Vec<State>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_tool: Option<&'static str>,
+    #[serde(flatten)]
+    again: Retry,
 }
 
 pub(super) fn tool() -> Tool {
@@ -210,17 +207,14 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         won,
         elapsed_ms: started.elapsed().as_millis() as u64,
         results: states.collect(),
-        pending: None,
-        retry: None,
-        retry_tool: None,
+        again: Retry::default(),
     };
     if let Some(limit) = limit.filter(|_| outcome == "pending") {
         let waits: Vec<Value> = prepared.iter().map(|one| one.again.clone()).collect();
         let left = timeout.saturating_sub(limit).as_millis() as u64;
         let mode = if mode == Mode::All { "all" } else { "first" };
-        output.pending = Some(true);
-        output.retry = Some(json!({"waits": waits, "mode": mode, "timeout_ms": left}));
-        output.retry_tool = Some("wait_for_any");
+        let again = json!({"waits": waits, "mode": mode, "timeout_ms": left});
+        output.again = Retry::with("wait_for_any", again);
     }
     let text = describe(&output);
     Ok((output, text))

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, header, show_frame, summary};
 use super::params::timeout;
+use super::pending::Retry;
 use super::{Answer, Context, Kind, Tool, why};
 use crate::error::ToolError;
 use crate::policy;
@@ -216,9 +217,7 @@ pub(super) async fn wait_for(
         if let Some(entry) = entry {
             retry["session_id"] = json!(entry.id);
         }
-        output.pending = Some(true);
-        output.retry = Some(retry);
-        output.retry_tool = Some("wait_for_channel");
+        output.again = Retry::with("wait_for_channel", retry);
     }
     Ok(output)
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use awaitty_core::{Command, CommandId, Condition, Outcome, Output, Progress, Since, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::exit::ExitOutput;
 use super::outcome::header;
 use super::params::{max_chars, timeout};
+use super::pending::Retry;
 use super::state::StateOutput;
 use super::wait_for_text::check_room;
 use super::{Answer, Context, Kind, Tool};
@@ -81,12 +82,8 @@ pub(super) struct CommandOutput {
     state: StateOutput,
     #[serde(skip_serializing_if = "Option::is_none")]
     closed: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_tool: Option<&'static str>,
+    #[serde(flatten)]
+    again: Retry,
     seq: u64,
     /// Of a command that did not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,10 +172,8 @@ pub(super) async fn wait(
     if let End::Pending = end {
         let limit = context.call_limit.unwrap_or_default();
         let left = timeout.saturating_sub(limit).as_millis() as u64;
-        result.pending = Some(true);
-        result.retry =
-            Some(json!({"session_id": entry.id, "command_id": id.0, "timeout_ms": left}));
-        result.retry_tool = Some("wait_for_command");
+        let again = json!({"session_id": entry.id, "command_id": id.0, "timeout_ms": left});
+        result.again = Retry::with("wait_for_command", again);
     }
     if !result.finished {
         let screen = text::visible(&frame.text());
@@ -417,8 +412,8 @@ impl CommandOutput {
         if let Some(note) = &self.hint {
             text += &format!("\n{note}");
         }
-        if let Some(tool) = self.retry_tool {
-            text += &format!("\ncall {tool} with {}", self.retry.clone().unwrap_or_default());
+        if let Some(how) = self.again.words() {
+            text += &format!("\n{how}");
         }
         text + "\n" + &self.output
     }

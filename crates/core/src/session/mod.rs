@@ -17,7 +17,7 @@ use crate::history::History;
 use crate::screen::{EchoBy, Screen};
 use crate::search::all_places;
 use crate::shell::Shells;
-use crate::wait::{Condition, Exit, Outcome, Ready, Since, Spec, WaitEnded, WaitError, WaitId};
+use crate::wait::{Condition, Exit, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
 use crate::waits::{Anchor, Wait, Waits};
 use crate::{Line, Seq, Tick, Time};
 
@@ -291,7 +291,7 @@ impl Session {
         let over = self.exit.is_none() && self.is_over(&wait.spec.condition);
         self.waits.add(id, wait);
         if ready {
-            self.end_ready(now, Ready::Shell, false);
+            self.handle_prompt(now);
         } else if over || holds || self.exit.is_some() && self.is_exit_wait(id) {
             self.end(id, now, Outcome::Met);
         } else if self.closed {

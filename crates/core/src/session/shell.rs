@@ -5,7 +5,6 @@ use crate::command::{Command, CommandId, Delivery};
 use crate::output::{Output, Start};
 use crate::screen::{Event, Mark};
 use crate::wait::{Condition, Finding, Outcome, Ready, Spec, WaitError, WaitId};
-use crate::waits::Wait;
 use crate::{Line, Time};
 
 /// Where a prompt ended and what is typed begins.
@@ -105,26 +104,19 @@ impl Session {
     /// The kernel says that the program waits for input that it does not have; `steady` if it has done so for a
     /// while.
     pub fn handle_reading(&mut self, now: Time, steady: bool) {
-        self.end_ready(now, Ready::Kernel, steady);
+        let is_full_screen = self.screen.is_alternate() && steady;
+        self.end_ready(now, Some(Ready::Kernel), |full_screen| !full_screen || is_full_screen);
     }
 
     /// A program has shown the alternate screen for a while.
     pub fn handle_full_screen(&mut self, now: Time) {
-        for id in self.waits.ids() {
-            let is_it =
-                |wait: &Wait| matches!(wait.spec.condition, Condition::Ready { full_screen: true });
-            if self.waits.get(id).is_some_and(is_it) {
-                self.catch_up(now);
-                if let Some(wait) = self.waits.remove(id) {
-                    self.push_ended(id, &wait, now, Outcome::Met, Finding::Ready(None));
-                }
-            }
-        }
+        self.end_ready(now, None, |full_screen| full_screen);
     }
 
     /// Tells whether somebody waits for the program to wait for input, which nobody else can tell.
     pub fn wants_reading(&self) -> bool {
-        self.waits.want_ready(self.screen.is_alternate())
+        let is_alternate = self.screen.is_alternate();
+        self.waits.ready().any(|(_, full_screen)| is_alternate || !full_screen)
     }
 
     /// Looks at the marks that came with what was just fed.
@@ -160,7 +152,7 @@ impl Session {
                 self.shells.note_unread();
             }
             if self.is_at_prompt() {
-                self.end_ready(now, Ready::Shell, false);
+                self.handle_prompt(now);
             }
         }
         self.end_commands(now);
@@ -204,20 +196,23 @@ impl Session {
         }
     }
 
-    pub(super) fn end_ready(&mut self, now: Time, evidence: Ready, steady: bool) {
-        let is_alternate = self.screen.is_alternate();
-        let is_met = |condition: &Condition| match condition {
-            Condition::Ready { full_screen: true } => is_alternate && steady,
-            Condition::Ready { full_screen: false } => true,
-            _ => false,
-        };
-        for id in self.waits.ids() {
-            if self.waits.get(id).is_some_and(|wait| is_met(&wait.spec.condition)) {
-                self.catch_up(now);
-                if let Some(wait) = self.waits.remove(id) {
-                    let finding = Finding::Ready(Some(evidence));
-                    self.push_ended(id, &wait, now, Outcome::Met, finding);
-                }
+    /// A shell is at its prompt.
+    pub(super) fn handle_prompt(&mut self, now: Time) {
+        self.end_ready(now, Some(Ready::Shell), |full_screen| !full_screen);
+    }
+
+    /// Ends the waits for the program to be ready, of those for a full-screen one or of the others.
+    fn end_ready(&mut self, now: Time, evidence: Option<Ready>, is_met: impl Fn(bool) -> bool) {
+        let met: Vec<WaitId> = self
+            .waits
+            .ready()
+            .filter(|&(_, full_screen)| is_met(full_screen))
+            .map(|(id, _)| id)
+            .collect();
+        for id in met {
+            self.catch_up(now);
+            if let Some(wait) = self.waits.remove(id) {
+                self.push_ended(id, &wait, now, Outcome::Met, Finding::Ready(evidence));
             }
         }
     }
