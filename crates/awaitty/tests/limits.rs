@@ -193,3 +193,27 @@ async fn raw_output_up_to_its_limit() {
     }
     sessions.shut_down().await;
 }
+
+#[tokio::test]
+async fn people_up_to_their_limits() {
+    let sessions = Arc::new(Sessions::default());
+    let asks = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; cat"], "wait": {"text": "UP"}});
+    call(&sessions, "spawn", asks).await.unwrap();
+    let attend = || {
+        let sessions = Arc::clone(&sessions);
+        let context = Context { sessions, call_limit: None, arguments: json!({}) };
+        tools::find_own("attend").unwrap().call(context)
+    };
+    // From here on time passes when nothing else happens.
+    tokio::time::pause();
+    let before = tokio::time::Instant::now();
+    assert_eq!(attend().await.unwrap().structured["asked"], Value::Null);
+    assert_eq!(before.elapsed().as_secs(), policy::ATTEND_MAX.as_secs());
+    let _person = tokio::spawn(attend());
+    let before = tokio::time::Instant::now();
+    let denied = call(&sessions, "send_input", json!({"secret": "NO_SUCH_VARIABLE"})).await;
+    assert_eq!(code(denied), "denied");
+    assert_eq!(before.elapsed().as_secs(), policy::SECRET_TIMEOUT.as_secs());
+    tokio::time::resume();
+    sessions.shut_down().await;
+}

@@ -90,6 +90,11 @@ impl Command {
         self.progress == Progress::Incomplete && !self.is_prompted
     }
 
+    /// Tells whether the alternate screen was shown already when it began, left on by somebody.
+    pub fn began_on_alternate(&self) -> bool {
+        self.start.is_some_and(|start| start.is_alternate)
+    }
+
     /// Tells whether its marks came with it, and not from a shell that has our script.
     pub fn is_sentinel(&self) -> bool {
         self.sentinel

@@ -66,7 +66,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let entry = context.sessions.find(params.session_id.as_deref())?;
     let asked = Asked { command: params.command, chars, bootstrap: params.bootstrap };
     let id = asked.deliver(&entry).await?;
-    wait(&context, &entry, id, timeout, chars).await
+    wait(&context, &entry, id, timeout, chars, true).await
 }
 
 /// A command that is to be run.

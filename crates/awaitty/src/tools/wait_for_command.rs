@@ -112,15 +112,17 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
             Some(id) => session.command(id),
             None => session.last_command(),
         };
-        command.map(|command| command.id)
+        let is_shown = session.screen().is_alternate();
+        command.map(|command| (command.id, is_shown))
     });
-    let Some(id) = found.await.ok_or_else(ToolError::gone)? else {
+    let Some((id, is_shown)) = found.await.ok_or_else(ToolError::gone)? else {
         return Err(ToolError::argument(match asked {
             Some(id) => format!("command_id: there is no command {} any more, or not yet", id.0),
             None => "no command has run here that a shell told of: run_command runs one".to_owned(),
         }));
     };
-    wait(&context, &entry, id, timeout, chars).await
+    // Who waits for a program whose screen is shown already knows of it, and waits for its end.
+    wait(&context, &entry, id, timeout, chars, !is_shown).await
 }
 
 /// How the wait for a command ended.
@@ -131,15 +133,16 @@ enum End {
     Pending,
 }
 
-/// Waits for a command and says what became of it.
+/// Waits for a command and says what became of it; also, if asked to, that it is a full-screen program.
 pub(super) async fn wait(
     context: &Context,
     entry: &Arc<Entry>,
     id: CommandId,
     timeout: Duration,
     chars: usize,
+    tells_screen: bool,
 ) -> Answer<CommandOutput> {
-    let end = wait_for_end(context, entry, id, timeout).await?;
+    let end = wait_for_end(context, entry, id, timeout, tells_screen).await?;
     let told = entry.handle.call(move |driver| {
         let session = driver.session();
         let command = session.command(id).cloned();
@@ -189,10 +192,14 @@ async fn wait_for_end(
     entry: &Arc<Entry>,
     id: CommandId,
     timeout: Duration,
+    tells_screen: bool,
 ) -> Result<End, ToolError> {
     let mut over = start(entry, Condition::Command(id), timeout).await?;
     let mut unclosed = start(entry, Condition::Unclosed(id), timeout).await?;
-    let mut full_screen = start(entry, Condition::Ready { full_screen: true }, timeout).await?;
+    let mut full_screen = match tells_screen {
+        true => Some(start(entry, Condition::Ready { full_screen: true }, timeout).await?),
+        false => None,
+    };
     let started = Instant::now();
     let limit = context.call_limit.filter(|limit| *limit < timeout).map(|limit| started + limit);
     let mut looks = EXEC_LOOKS.iter().map(|&after| started + after);
@@ -207,11 +214,14 @@ async fn wait_for_end(
                 }
                 break;
             }
-            ended = is_met(&mut full_screen) => {
-                if ended {
-                    return Ok(End::FullScreen);
+            ended = is_screen_met(&mut full_screen) => {
+                let began = entry.handle.call(move |driver| began_on_alternate(driver, id)).await;
+                match began {
+                    _ if !ended => break,
+                    // It is somebody else's who was killed.
+                    Some(true) => full_screen = None,
+                    _ => return Ok(End::FullScreen),
                 }
-                break;
             }
             () = until(next_look) => {
                 next_look = looks.next();
@@ -233,6 +243,17 @@ async fn ended(over: &mut RunningWait) -> Result<End, ToolError> {
 
 async fn is_met(wait: &mut RunningWait) -> bool {
     wait.ended().await.is_some_and(|ended| ended.outcome == Outcome::Met)
+}
+
+async fn is_screen_met(wait: &mut Option<RunningWait>) -> bool {
+    match wait {
+        Some(wait) => is_met(wait).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn began_on_alternate(driver: &mut Driver, id: CommandId) -> bool {
+    driver.session().command(id).is_some_and(Command::began_on_alternate)
 }
 
 /// Cancels a command that is not closed. An interrupt is lost on a shell that does not read yet, so it is sent

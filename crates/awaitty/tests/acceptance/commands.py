@@ -295,6 +295,7 @@ async def alternate_left_on(at):
     """Somebody was killed before they could switch back."""
     await at.start("sh -c 'command printf \"\\033[?1049h\\033[H\\033[2J\"; kill -9 $$'")
     await at.run("echo one; echo two", 0, "one\ntwo")
+    await at.run("sleep 1.3; echo three", 0, "three")  # no full-screen program of its own
     await at.start("command printf '\\033[?1049l'")
 
 
@@ -577,6 +578,27 @@ def waiting():
 
 
 waiting()
+
+
+POLLING = '''
+import ctypes, resource, sys
+count = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+class Asked(ctypes.Structure): _fields_ = [("fd", ctypes.c_int), ("events", ctypes.c_short), ("told", ctypes.c_short)]
+all = (Asked * count)(*([Asked(-1, 1, 0)] * (count - 1)), Asked(0, 1, 0))
+print("UP", flush=True); ctypes.CDLL(None).poll(all, count, -1)
+'''
+
+
+@check(limit=60)
+async def waiting_for_input_among_others(s):
+    """The terminal is the last of as many as are looked at, and then of one more."""
+    for count, is_seen in ((1, True), (1024, True), (1025, False)):
+        sid = await s.py(POLLING, str(count))
+        await s.up(sid)
+        result = await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}], timeout_ms=15_000 if is_seen else 700)
+        fields(result, outcome="met" if is_seen else "timeout")
+        await s.close(sid)
 
 
 @check(limit=60)
@@ -879,6 +901,8 @@ async def a_command_with_a_screen_of_its_own(s):
         result = await s.ok("run_command", session_id=sid, command=command, timeout_ms=20_000)
         fields(result, outcome="full_screen", finished=False, full_screen=True, exit_code=None, waiting_for_input=True)
         expect(result.took < 10 and result["screen_text"], "soon, with the screen", result)
+        # Who knows of its screen waits for its end.
+        fields(await s.ok("wait_for_command", session_id=sid, timeout_ms=300), outcome="timeout", finished=False, full_screen=True)
         result = await s.send(sid, leave, wait={"command": True, "timeout_ms": 10_000})
         fields(result, outcome="met", at_prompt=True, full_screen=False)
         fields(await s.ok("wait_for_command", session_id=sid), finished=True, exit_code=0, output="")
