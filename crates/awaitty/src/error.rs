@@ -59,7 +59,10 @@ impl From<KeyError> for ToolError {
 
 impl From<WaitError> for ToolError {
     fn from(error: WaitError) -> ToolError {
-        ToolError::argument(format!("since: {error}"))
+        ToolError::argument(match error {
+            WaitError::FromTheFuture { .. } => format!("since: {error}"),
+            WaitError::NoSuchCommand(_) | WaitError::NoCommand => error.to_string(),
+        })
     }
 }
 

@@ -46,6 +46,9 @@ pub(super) fn tool() -> Tool {
 /// How soon it is looked again whether a shell that is not at its prompt is on its way there.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// How soon it is looked again whether a line editor waits for keys: it draws a line in less.
+const LOOK_AT_EDITOR: Duration = Duration::from_millis(2);
+
 /// How often a shell is asked whether it takes a command.
 const ASKED_MAX: u32 = 5;
 
@@ -347,13 +350,26 @@ async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Option<Vec<u8>>) -> Resul
         Some((progress, is_waiting))
     });
     match progress.await.ok_or_else(ToolError::gone)? {
-        Some((Progress::Refused, _)) => Err(half_typed()),
+        Some((Progress::Refused, _)) => {
+            drawn_again(entry).await;
+            Err(half_typed())
+        }
         Some((Progress::Sent, true)) => Err(ToolError::new(
             "not_at_prompt",
             "the shell shows its prompt but does not take commands from us; is it in a search or a menu? \
              send_input with keys [\"ctrl+c\"] leaves it. Nothing was run",
         )),
         _ => Ok(()),
+    }
+}
+
+/// Waits until a line editor has drawn its line again, which bash takes away while it looks at it.
+async fn drawn_again(entry: &Arc<Entry>) {
+    let deadline = Instant::now() + policy::ANSWER_TIMEOUT;
+    while Instant::now() < deadline
+        && entry.handle.call(|driver| driver.reader()).await == Some(None)
+    {
+        tokio::time::sleep_until(Instant::now() + LOOK_AT_EDITOR).await;
     }
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Command, CommandId, Condition, Outcome, Output, Progress, Since, Spec};
+use awaitty_core::{
+    Command, CommandId, Condition, Outcome, Output, Progress, Since, Spec, WaitError,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -116,10 +118,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
         command.map(|command| (command.id, is_shown))
     });
     let Some((id, is_shown)) = found.await.ok_or_else(ToolError::gone)? else {
-        return Err(ToolError::argument(match asked {
-            Some(id) => format!("command_id: there is no command {} any more, or not yet", id.0),
-            None => "no command has run here that a shell told of: run_command runs one".to_owned(),
-        }));
+        return Err(asked.map_or(WaitError::NoCommand, WaitError::NoSuchCommand).into());
     };
     // Who waits for a program whose screen is shown already knows of it, and waits for its end.
     wait(&context, &entry, id, timeout, chars, !is_shown).await
@@ -154,7 +153,7 @@ pub(super) async fn wait(
     let (command, output, frame, exit, now, kind, state) =
         told.await.ok_or_else(ToolError::gone)?;
     let Some(command) = command else {
-        return Err(ToolError::argument("command_id: it is too old to be remembered"));
+        return Err(WaitError::NoSuchCommand(id).into());
     };
     let ended = command.ended.unwrap_or(now);
     let mut result = CommandOutput {

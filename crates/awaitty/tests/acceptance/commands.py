@@ -807,18 +807,22 @@ async def not_at_prompt_while_a_command_runs(s):
 def half_typed():
     for shell in SHELLS:
 
-        @check(limit=60, name=f"not_at_prompt_with_a_line_half_typed_in_{shell}")
+        @check(limit=120, name=f"not_at_prompt_with_a_line_half_typed_in_{shell}")
         async def half(s, shell=shell):
-            sid = await shell_of(s, shell)
-            line = f"echo half_{shell}"  # of its own: fish suggests what it finds in any history
-            await s.send(sid, line)
-            await s.screen(sid, lambda text: line in text, "the line on the screen")
-            result = await s.err(["not_at_prompt"], "run_command", session_id=sid, command="echo no")
-            expect(result.took < 8, "an answer soon", {"took": result.took})
-            text = (await s.text(sid)).rstrip()
-            expect(text.endswith(line) and "echo no" not in text, "the line as it was", text)
-            await s.send(sid, " done\n", wait={"text": f"^half_{shell} done", "timeout_ms": 5000})
-            fields(await s.ok("run_command", session_id=sid, command="echo yes"), output="yes", exit_code=0)
+            async def one(i):
+                sid = await shell_of(s, shell)
+                line = f"echo half_{shell}_{i}"  # of its own: fish suggests what it finds in any history
+                await s.send(sid, line)
+                await s.screen(sid, lambda text: line in text, "the line on the screen")
+                result = await s.err(["not_at_prompt"], "run_command", session_id=sid, command="echo no")
+                expect(result.took < 8, "an answer soon", {"took": result.took})
+                text = (await s.text(sid)).rstrip()
+                expect(text.endswith(line) and "echo no" not in text, "the line as it was", text)
+                await s.send(sid, " done\n", wait={"text": f"^half_{shell}_{i} done", "timeout_ms": 5000})
+                fields(await s.ok("run_command", session_id=sid, command="echo yes"), output="yes", exit_code=0)
+                await s.close(sid)
+
+            return await many(times(40), 4, one)
 
 
 half_typed()
