@@ -444,6 +444,7 @@ def bad_check(name, codes, tool, arguments, says):
     async def run(s):
         sid = await s.sh("stty -echo; echo UP; exec cat -v")
         await s.up(sid)
+        await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}])  # or it may begin to read meanwhile
         plain = os.path.join(HOME, "plain")
         with open(plain, "w") as file:
             file.write("#!/bin/sh\n")
@@ -886,6 +887,7 @@ def main():
     options.add_argument("--server", help="path of the awaitty binary")
     options.add_argument("--only", default="", help="run only checks whose name matches")
     options.add_argument("--scale", type=float, default=1.0, help="multiplies the repeat counts")
+    options.add_argument("--again", type=int, default=0, help="a check that failed may pass so many times instead")
     options.add_argument("--list", action="store_true", help="print the names and end")
     given = options.parse_args()
     if given.list:
@@ -894,7 +896,7 @@ def main():
     if not given.server:
         options.error("--server is required")
     harness.SERVER, harness.SCALE = os.path.abspath(given.server), given.scale
-    return 0 if asyncio.run(harness.run_all(given.only)) else 1
+    return 0 if asyncio.run(harness.run_all(given.only, given.again)) else 1
 
 
 if __name__ == "__main__":
