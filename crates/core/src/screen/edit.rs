@@ -39,9 +39,11 @@ impl Performer<'_, '_> {
     pub(super) fn erase_in_display(&mut self, which: u16, selective: bool) {
         let Position { row, col, .. } = self.screen.position;
         let (rows, cols) = (self.screen.rows, self.screen.cols);
+        let is_beyond = self.screen.is_beyond_end();
         let mut erase =
             |rows: Range<usize>, cols: Range<usize>| self.erase(&Area { rows, cols }, selective);
         match which {
+            0 if is_beyond => return erase(row + 1..rows, 0..cols),
             0 => {
                 erase(row..row + 1, col..cols);
                 erase(row + 1..rows, 0..cols);
@@ -61,6 +63,7 @@ impl Performer<'_, '_> {
     pub(super) fn erase_in_line(&mut self, which: u16, selective: bool) {
         let Position { row, col, .. } = self.screen.position;
         let cols = match which {
+            0 if self.screen.is_beyond_end() => return,
             0 => col..self.screen.cols,
             1 => 0..col + 1,
             2 => 0..self.screen.cols,
@@ -72,6 +75,9 @@ impl Performer<'_, '_> {
 
     /// ECH.
     pub(super) fn erase_chars(&mut self, n: usize) {
+        if self.screen.is_beyond_end() {
+            return;
+        }
         let Position { row, col, .. } = self.screen.position;
         let cols = col..(col + n).min(self.screen.cols);
         self.erase(&Area { rows: row..row + 1, cols }, false);

@@ -16,6 +16,7 @@ mod echo;
 mod edit;
 mod event;
 mod grid;
+mod heal;
 mod keyboard;
 mod links;
 mod modes;
@@ -140,6 +141,8 @@ pub struct Screen {
     rectangular_attrs: bool,
     /// Replies use 8-bit controls (S8C1T).
     eight_bit: bool,
+    /// See [`Screen::follow_tmux`].
+    follows_tmux: bool,
     /// What was just printed, if nothing else came since: REP repeats it, and what comes next may
     /// be part of its cluster.
     printed: Option<char>,
@@ -211,6 +214,7 @@ impl Screen {
             events_lost: 0,
             mark_came: false,
             unknown: BTreeMap::new(),
+            follows_tmux: false,
             parts: RowParts::default(),
             cells: Vec::new(),
         }

@@ -46,6 +46,7 @@ pub struct Session {
     output_chars: usize,
     /// What is to be sent to a shell.
     to_send: Vec<u8>,
+    has_own_replies: bool,
     /// The moment just before the last input.
     input: Anchor,
     input_at: Time,
@@ -88,6 +89,7 @@ impl Session {
             prompt_end: None,
             output_chars: OUTPUT_CHARS,
             to_send: Vec::new(),
+            has_own_replies: true,
             input,
             input_at: now,
             input_unread: false,
@@ -177,6 +179,26 @@ impl Session {
                 self.take_frame(now);
             }
         }
+    }
+
+    /// Somebody else's screen of the same program shows these rows, and the cursor there; says how many differed. They
+    /// are news, or only shown wrongly here: see [`Screen::heal`].
+    pub fn heal(
+        &mut self,
+        now: Time,
+        rows: &[&[u8]],
+        cursor: (usize, usize),
+        is_new: bool,
+    ) -> usize {
+        let waits = &mut self.waits;
+        let mut look = |screen: &Screen| waits.judge(screen);
+        let healed = self.screen.heal(rows, is_new, Some(&mut look));
+        self.screen.set_cursor(cursor.0, cursor.1);
+        if healed > 0 {
+            self.unframed.get_or_insert(now);
+            self.catch_up(now);
+        }
+        healed
     }
 
     /// All that the program printed was read.
@@ -309,9 +331,18 @@ impl Session {
         self.waits.remove(id);
     }
 
+    /// Says that the program runs in a pane of tmux, which draws the same and answers the program's questions.
+    pub fn follow_tmux(&mut self) {
+        self.has_own_replies = false;
+        self.screen.follow_tmux();
+    }
+
     /// Takes what is to be sent to the program.
     pub fn poll_replies(&mut self) -> Vec<u8> {
         let mut replies = self.screen.take_replies();
+        if !self.has_own_replies {
+            replies.clear();
+        }
         replies.append(&mut self.to_send);
         replies
     }
