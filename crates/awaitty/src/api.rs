@@ -83,12 +83,12 @@ impl Awaitty {
         Ok(Session { awaitty: self.clone(), id })
     }
 
-    /// The session of an id or a name.
+    /// The session of an id or a name, or a pane of tmux (`tmux:%3`).
     ///
     /// # Errors
     /// If there is none.
-    pub fn session(&self, id: &str) -> Result<Session, ToolError> {
-        let id = self.sessions.find(Some(id))?.id.clone();
+    pub async fn session(&self, id: &str) -> Result<Session, ToolError> {
+        let id = self.sessions.find(Some(id)).await?.id.clone();
         Ok(Session { awaitty: self.clone(), id })
     }
 

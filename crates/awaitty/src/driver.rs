@@ -6,19 +6,19 @@
 //! kernel answers and does not announce, and only while somebody waits for it: see `commands.rs`.
 
 mod commands;
+mod ends;
+mod pane;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use awaitty_core::{
-    CommandId, EchoBy, Exit, Finding, Outcome, Session, Spec, Time, WaitEnded, WaitError, WaitId,
-};
+use awaitty_core::{CommandId, EchoBy, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
 use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::backend::processes;
+use crate::backend::Io;
 use crate::backend::pty::{InputModes, Pty, ReadEnd};
 use crate::policy;
 use crate::shell::{Kind, Nonce};
@@ -28,10 +28,6 @@ pub use commands::{Reader, State};
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
 const JOBS_MAX: usize = 2_048;
-
-/// How long a match is held back while the program is still running and may be about to exit, so that
-/// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
-const LINGER: Duration = Duration::from_millis(10);
 
 /// What is in the mark that ends a shell's prompt.
 const PROMPT_END: &[u8] = b"]133;B";
@@ -136,7 +132,7 @@ impl Handle {
 #[derive(Debug)]
 pub struct Driver {
     session: Session,
-    pty: Option<Pty>,
+    io: Option<Io>,
     pid: Pid,
     /// What the program has not taken yet.
     input: VecDeque<u8>,
@@ -162,6 +158,10 @@ pub struct Driver {
     reading_since: Option<Time>,
     /// Since when it is known to show the alternate screen.
     alternate_since: Option<Time>,
+    /// What is known of a pane besides.
+    watch: pane::Watch,
+    /// Our own jobs, for what takes its time elsewhere.
+    jobs: mpsc::WeakSender<Job>,
 }
 
 impl Driver {
@@ -173,22 +173,38 @@ impl Driver {
         scrollback: usize,
         shell: Option<(Nonce, Kind)>,
     ) -> Handle {
-        let (jobs, received) = mpsc::channel(JOBS_MAX);
         let untouched = Some(pty.untouched_modes());
+        let pid = pty.pid();
+        Driver::start_with(Some(Io::Pty(pty)), pid, (cols, rows), scrollback, |driver| {
+            driver.untouched = untouched;
+            if let Some((nonce, kind)) = shell {
+                driver.trust_shell(&nonce, kind);
+            }
+        })
+    }
+
+    fn start_with(
+        io: Option<Io>,
+        pid: Pid,
+        (cols, rows): (usize, usize),
+        scrollback: usize,
+        prepare: impl FnOnce(&mut Driver),
+    ) -> Handle {
+        let (jobs, received) = mpsc::channel(JOBS_MAX);
         let mut session = Session::new(Time::from_ms(0), cols, rows, scrollback);
         session.keep_frames(policy::limits().frames);
         session.keep_output(policy::limits().result_chars);
         let mut driver = Driver {
             session,
-            pid: pty.pid(),
-            pty: Some(pty),
+            pid,
+            io,
             input: VecDeque::new(),
             waiters: HashMap::new(),
             lingering: Vec::new(),
             linger_until: None,
             started: Instant::now(),
             hung_up: false,
-            untouched,
+            untouched: None,
             typed_ahead: None,
             raw: VecDeque::new(),
             kinds: HashMap::new(),
@@ -196,10 +212,10 @@ impl Driver {
             looks: None,
             reading_since: None,
             alternate_since: None,
+            watch: pane::Watch::default(),
+            jobs: jobs.downgrade(),
         };
-        if let Some((nonce, kind)) = shell {
-            driver.trust_shell(&nonce, kind);
-        }
+        prepare(&mut driver);
         tokio::spawn(driver.run(received));
         Handle { jobs }
     }
@@ -234,7 +250,7 @@ impl Driver {
 
     /// Sends input, of which `text` is what can be echoed; the mark is set before the first byte.
     pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
-        let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else {
+        let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else {
             return Err(SendError::Exited);
         };
         if self.input.len() + bytes.len() > policy::limits().input_queue {
@@ -258,7 +274,7 @@ impl Driver {
 
     /// Changes the size for the program and for us.
     pub fn resize(&mut self, cols: usize, rows: usize) -> std::io::Result<()> {
-        if let Some(pty) = &self.pty {
+        if let Some(Io::Pty(pty)) = &self.io {
             pty.resize(cols as u16, rows as u16)?;
         }
         let now = self.now();
@@ -277,9 +293,13 @@ impl Driver {
         loop {
             self.take_replies();
             self.answer_ended();
+            if self.hung_up && matches!(self.io, Some(Io::Pane(_))) {
+                self.lose_pipe(&mut buffer).await;
+                continue;
+            }
             self.plan_looks(false);
             let wake = self.wake();
-            let pty = self.pty.as_ref();
+            let pty = self.io.as_ref();
             let reading = pty.is_some() && !self.hung_up;
             let writing = reading && !self.input.is_empty();
             tokio::select! {
@@ -287,15 +307,16 @@ impl Driver {
                 job = jobs.recv() => match job {
                     Some(job) => {
                         // What was printed before the call is before it for its anchor and on its screen.
+                        self.follow_pane();
                         self.read_some(&mut buffer);
                         job(&mut self);
                     }
                     None => return,
                 },
                 () = wait_until(wake) => self.handle_time(&mut buffer),
-                _ = ready(pty, Pty::readable), if reading => self.read_some(&mut buffer),
-                _ = ready(pty, Pty::writable), if writing => self.write_some(),
-                _ = ready(pty, Pty::exited), if pty.is_some() => self.finish(&mut buffer).await,
+                _ = ready(pty, Io::readable), if reading => self.read_some(&mut buffer),
+                _ = ready(pty, Io::writable), if writing => self.write_some(),
+                _ = ready(pty, Io::exited), if pty.is_some() => self.finish(&mut buffer).await,
             }
         }
     }
@@ -303,13 +324,14 @@ impl Driver {
     fn wake(&self) -> Option<Instant> {
         let session = self.session.poll_wake().map(|time| self.started + time.0);
         let looks = self.looks.map(|looks| looks.at);
-        [session, self.linger_until, looks].into_iter().flatten().min()
+        [session, self.linger_until, looks, self.capture_at()].into_iter().flatten().min()
     }
 
     fn handle_time(&mut self, buffer: &mut [u8]) {
         if self.looks.is_some_and(|looks| looks.at <= Instant::now()) {
             self.look(buffer);
         }
+        self.capture_if_due();
         if self.linger_until.is_some_and(|until| until <= Instant::now()) {
             self.end_lingering();
         }
@@ -326,9 +348,14 @@ impl Driver {
     /// Reads until there is nothing left, or until the others have waited long enough.
     fn read_some(&mut self, buffer: &mut [u8]) {
         for _ in 0..policy::READS_IN_A_ROW {
-            let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else { return };
+            let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
             match pty.read(buffer) {
-                ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
+                ReadEnd::Bytes(count) => {
+                    self.follow_pane();
+                    self.take_output(&buffer[..count]);
+                    self.compare_later();
+                }
+                ReadEnd::Changed => self.capture_soon(),
                 ReadEnd::Drained => {
                     let now = self.now();
                     self.session.handle_drained(now);
@@ -346,8 +373,9 @@ impl Driver {
     }
 
     fn take_output(&mut self, bytes: &[u8]) {
+        self.watch.fed += bytes.len() as u64;
         self.untouched = None;
-        if let (Some(then), Some(pty)) = (&self.typed_ahead, &self.pty)
+        if let (Some(then), Some(pty)) = (&self.typed_ahead, &self.io)
             && pty.input_modes().show_editor_since(then)
         {
             self.session.handle_line_editor();
@@ -361,7 +389,10 @@ impl Driver {
             && bytes.contains(&0x1b)
             && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END)
         {
-            self.tell_unread();
+            // What was typed into a pane may have been read and yet not be known to be.
+            let unread =
+                !self.input.is_empty() || self.io.as_ref().is_some_and(Io::has_unread_input);
+            self.session.handle_input_unread(unread);
         }
         let now = self.now();
         self.session.handle_output(now, bytes);
@@ -369,7 +400,15 @@ impl Driver {
     }
 
     fn write_some(&mut self) {
-        let Some(pty) = &self.pty else { return };
+        let before = self.input.len();
+        self.write_more();
+        if self.input.len() < before {
+            self.sync_input();
+        }
+    }
+
+    fn write_more(&mut self) {
+        let Some(pty) = &self.io else { return };
         while !self.input.is_empty() {
             let (front, _) = self.input.as_slices();
             match pty.write(front) {
@@ -387,52 +426,6 @@ impl Driver {
             self.input.extend(replies);
         }
     }
-
-    /// The program has ended: its last words first, then the exit.
-    async fn finish(&mut self, buffer: &mut [u8]) {
-        let Some(pty) = self.pty.take() else { return };
-        let exit = pty.reap();
-        processes::unregister(self.pid);
-        let deadline = Instant::now() + policy::DRAIN_MAX;
-        while !self.hung_up {
-            match pty.read(buffer) {
-                ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
-                ReadEnd::Closed => break,
-                ReadEnd::Drained => {
-                    if tokio::time::timeout_at(deadline, pty.readable()).await.is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-        self.input.clear();
-        let now = self.now();
-        self.session.handle_exit(now, exit);
-        self.end_lingering();
-    }
-
-    /// Answers the callers whose waits ended.
-    fn answer_ended(&mut self) {
-        for ended in self.session.poll_ended() {
-            let Some(caller) = self.waiters.remove(&ended.id) else { continue };
-            let is_match =
-                matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
-            if is_match && ended.exit.is_none() && processes::is_running(self.pid) {
-                self.lingering.push((caller, ended));
-                self.linger_until.get_or_insert(Instant::now() + LINGER);
-            } else {
-                let _ = caller.send(ended);
-            }
-        }
-    }
-
-    fn end_lingering(&mut self) {
-        self.linger_until = None;
-        for (caller, mut ended) in std::mem::take(&mut self.lingering) {
-            ended.refresh(self.session.frame(), self.session.exit());
-            let _ = caller.send(ended);
-        }
-    }
 }
 
 /// How the program of a session ended, if it did.
@@ -447,12 +440,12 @@ async fn wait_until(wake: Option<Instant>) {
     }
 }
 
-async fn ready<'p, F>(pty: Option<&'p Pty>, what: impl FnOnce(&'p Pty) -> F)
+async fn ready<'p, F>(io: Option<&'p Io>, what: impl FnOnce(&'p Io) -> F)
 where
     F: Future<Output = std::io::Result<()>> + 'p,
 {
-    match pty {
-        Some(pty) => drop(what(pty).await),
+    match io {
+        Some(io) => drop(what(io).await),
         None => std::future::pending().await,
     }
 }

@@ -2,6 +2,7 @@
 
 use awaitty_core::{ChannelError, KeyError, PatternError, WaitError};
 
+use crate::backend::tmux::TmuxError;
 use crate::driver::SendError;
 use crate::policy;
 
@@ -63,6 +64,23 @@ impl From<WaitError> for ToolError {
             WaitError::FromTheFuture { .. } => format!("since: {error}"),
             WaitError::NoSuchCommand(_) | WaitError::NoCommand => error.to_string(),
         })
+    }
+}
+
+impl From<TmuxError> for ToolError {
+    fn from(error: TmuxError) -> ToolError {
+        let next = match error {
+            TmuxError::NotInstalled | TmuxError::Other(_) => "",
+            TmuxError::NoServer(_) => ": start one, or spawn a program without tmux",
+            TmuxError::NoPane(_) => ": list_sessions shows the panes there are",
+            TmuxError::TooManyChannels => ": use channels without tmux for the rest",
+        };
+        let code = match error {
+            TmuxError::NoServer(_) | TmuxError::NoPane(_) => "unknown_session",
+            TmuxError::TooManyChannels => "limit_reached",
+            TmuxError::NotInstalled | TmuxError::Other(_) => "tmux_failed",
+        };
+        ToolError::new(code, format!("{error}{next}"))
     }
 }
 

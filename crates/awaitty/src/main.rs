@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use awaitty::backend::{processes, tmux};
 use awaitty::client::Client;
-use awaitty::{backend::processes, cli, daemon, mcp, policy, proxy, tools};
+use awaitty::{cli, daemon, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -22,7 +23,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "Limits"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "Servers", "Limits"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -30,6 +31,8 @@ enum Command {
         /// The tools to offer: `core`, `all`, or names with commas between them.
         #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
         tools: std::vec::Vec<&'static str>,
+        #[command(flatten)]
+        tmux: tmux::Servers,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -44,6 +47,8 @@ enum Command {
         background: bool,
         #[arg(long, hide = true)]
         guarded: bool,
+        #[command(flatten)]
+        tmux: tmux::Servers,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -73,6 +78,15 @@ enum Command {
         #[arg(long)]
         resize: bool,
     },
+    /// What tmux starts to hand on what a pane prints.
+    #[command(hide = true)]
+    TmuxPipe { socket: std::path::PathBuf },
+    /// What waits for a channel of a tmux server, as long as its parent lives.
+    #[command(hide = true)]
+    TmuxWait { channel: String, server: Option<String> },
+    /// What tmux starts to become a program of ours.
+    #[command(hide = true)]
+    TmuxStart { socket: std::path::PathBuf },
     /// Drive a shell and a full-screen program before your eyes.
     Demo,
     /// Print the completions of a shell.
@@ -139,6 +153,12 @@ fn run(args: Args) -> anyhow::Result<i32> {
             clap_complete::generate(shell, &mut whole_command(), "awaitty", &mut text);
             cli::write(&text)?;
         }
+        Command::TmuxPipe { socket } => tmux::pipe::run(&socket)?,
+        Command::TmuxWait { channel, server } => {
+            let is_signalled = tmux::channels::wait(&channel, server.as_deref())?;
+            return Ok(if is_signalled { cli::exit::MET } else { cli::exit::ERROR });
+        }
+        Command::TmuxStart { socket } => tmux::own::launch(&socket)?,
         Command::Man => {
             let mut text = Vec::new();
             clap_mangen::Man::new(whole_command()).render(&mut text)?;
@@ -163,13 +183,15 @@ async fn serve(command: Command) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
     match command {
-        Command::Mcp { call_limit_ms, limits, tools, .. } => {
+        Command::Mcp { call_limit_ms, limits, tools, tmux, .. } => {
+            tmux::list_also(tmux);
             policy::set_limits(limits).map_err(anyhow::Error::msg)?;
             let call_limit = Duration::from_millis(call_limit_ms);
             mcp::serve_stdio(mcp::Options { call_limit, tools }, ended).await
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
-        Command::Daemon { idle_ms, guarded, limits, .. } => {
+        Command::Daemon { idle_ms, guarded, limits, tmux, .. } => {
+            tmux::list_also(tmux);
             policy::set_limits(limits).map_err(anyhow::Error::msg)?;
             daemon::run(guarded, Duration::from_millis(idle_ms), ended).await
         }

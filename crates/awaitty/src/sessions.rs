@@ -1,5 +1,7 @@
 //! Names to terminals, and the limits on how many.
 
+mod panes;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
@@ -9,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use awaitty_core::{Condition, Since, Spec};
 use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
-use crate::backend::processes;
 use crate::backend::pty::{Pty, Start};
+use crate::backend::{processes, tmux};
 use crate::driver::{Driver, Handle};
 use crate::error::ToolError;
 use crate::people::People;
@@ -88,12 +91,19 @@ pub struct Entry {
     mark: String,
     /// What the kernel has of the program.
     image: Option<Image>,
+    /// The pane that it is, if it is one.
+    pub pane: Option<(tmux::Server, String)>,
 }
 
 impl Entry {
     /// What it is called in results: the name, or the id.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Tells whether it is the pane that we run in ourselves.
+    pub fn is_own_pane(&self) -> bool {
+        self.pane.as_ref().is_some_and(|(server, pane)| server.is_own(pane))
     }
 
     /// Tells whether the program has become another (`exec`), as far as the kernel tells.
@@ -112,11 +122,15 @@ pub struct Sessions {
     last_id: AtomicU64,
     /// The channels, which all terminals and clients of a server share.
     pub signals: Signals,
+    /// Who waits for channels of tmux servers.
+    pub tmux_channels: tmux::channels::Waiters,
     /// Where programs reach the server, once it listens.
     socket: OnceLock<PathBuf>,
     /// Where the numbers of the leaders are written down, for whoever cleans up after a server that was
     /// killed.
     leaders: OnceLock<PathBuf>,
+    /// Held while a pane is attached.
+    attaching: tokio::sync::Mutex<()>,
 }
 
 impl Sessions {
@@ -144,8 +158,8 @@ impl Sessions {
         self.lock().clone()
     }
 
-    /// The terminal of that id or name; without one, the only one there is.
-    pub fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
+    /// The terminal of that id or name that is known.
+    fn known(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         let entries = self.lock();
         let found = match id {
             // What a program finds in AWAITTY_SESSION is as good as the id.
@@ -176,9 +190,8 @@ impl Sessions {
         })
     }
 
-    /// Starts a program in a new terminal.
-    pub fn spawn(&self, spec: SpawnSpec) -> Result<Arc<Entry>, ToolError> {
-        let mut entries = self.lock();
+    /// Looks whether there may be one more terminal, of that name.
+    fn check_room(&self, entries: &[Arc<Entry>], name: Option<&str>) -> Result<(), ToolError> {
         if entries.len() >= policy::limits().sessions {
             return Err(ToolError::new(
                 "limit_reached",
@@ -188,31 +201,31 @@ impl Sessions {
                 ),
             ));
         }
-        if let Some(name) = &spec.name
-            && entries.iter().any(|entry| entry.name.as_ref() == Some(name) || entry.id == *name)
-        {
-            return Err(ToolError::argument(format!(
+        let is_taken =
+            |entry: &Arc<Entry>| entry.name.as_deref() == name || Some(entry.id.as_str()) == name;
+        match name {
+            Some(name) if entries.iter().any(is_taken) => Err(ToolError::argument(format!(
                 "name: a session {name:?} is there already, choose another"
-            )));
+            ))),
+            _ => Ok(()),
         }
+    }
+
+    /// Starts a program in a new terminal.
+    pub fn spawn(&self, spec: SpawnSpec) -> Result<Arc<Entry>, ToolError> {
+        let mut entries = self.lock();
+        self.check_room(&entries, spec.name.as_deref())?;
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         let mark =
             format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
         let integration = integration(&spec);
         let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
-        let failed = |error: std::io::Error| {
-            let name = &spec.argv[0];
-            ToolError::new(
-                "spawn_failed",
-                format!("{name:?} could not be started: {}", say(&error)),
-            )
-        };
         let start = || {
             let pty = Pty::start(&start)?;
             let pid = pty.pid();
             Ok((pty, pid))
         };
-        let pty = processes::register(start).map_err(failed)?;
+        let pty = processes::register(start).map_err(|error| spawn_failed(&spec, &error))?;
         let pid = pty.pid();
         if let Some(path) = self.leaders.get() {
             // Without it less is found after a kill; nothing else depends on it.
@@ -224,30 +237,28 @@ impl Sessions {
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));
         let (name, people) = (spec.name, People::default());
-        let entry = Entry { id, name, command, pid, created_ms, handle, people, mark, image };
+        let pane = None;
+        let entry = Entry { id, name, command, pid, created_ms, handle, people, mark, image, pane };
         let entry = Arc::new(entry);
         entries.push(Arc::clone(&entry));
-        if let Some(ttl) = spec.ttl {
-            let entry = Arc::downgrade(&entry);
-            tokio::spawn(async move {
-                tokio::time::sleep_until(Instant::now() + ttl).await;
-                if let Some(entry) = entry.upgrade() {
-                    end(&entry, Signal::HUP, policy::GRACE).await;
-                }
-            });
-        }
+        self.end_later(&entry, spec.ttl);
         Ok(entry)
     }
 
-    /// Ends a terminal's program and everything it started; forgets the terminal unless it is kept. It
-    /// goes on to its end even if the caller goes away.
-    pub async fn close(
-        self: &Arc<Self>,
-        entry: &Arc<Entry>,
-        signal: Signal,
-        grace: Duration,
-        keep: bool,
-    ) {
+    /// Ends a program when its time is over.
+    fn end_later(&self, entry: &Arc<Entry>, ttl: Option<Duration>) {
+        let Some(ttl) = ttl else { return };
+        let entry = Arc::downgrade(entry);
+        tokio::spawn(async move {
+            tokio::time::sleep_until(Instant::now() + ttl).await;
+            let Some(entry) = entry.upgrade() else { return };
+            end(&entry, Ending::Kill(Signal::HUP, policy::GRACE)).await;
+        });
+    }
+
+    /// Ends a terminal's program and everything it started, or lets a pane of tmux go; forgets the terminal unless it is
+    /// kept. It goes on to its end even if the caller goes away.
+    pub async fn close(self: &Arc<Self>, entry: &Arc<Entry>, ending: Ending, keep: bool) {
         if !keep {
             self.lock().retain(|other| !Arc::ptr_eq(other, entry));
             self.closing().push(Arc::clone(entry));
@@ -257,7 +268,11 @@ impl Sessions {
             if !keep {
                 let _ = entry.handle.call(Driver::close).await;
             }
-            end(&entry, signal, grace).await;
+            end(&entry, ending).await;
+            if let (Some((server, pane)), Ending::Kill(..), false) = (&entry.pane, ending, keep) {
+                // It may be gone by itself.
+                let _ = server.kill_pane(pane).await;
+            }
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
         };
         let _ = tokio::spawn(close).await;
@@ -267,13 +282,23 @@ impl Sessions {
     pub async fn shut_down(&self) {
         let mut entries = std::mem::take(&mut *self.lock());
         entries.append(&mut self.closing());
-        let all = entries.iter().map(|entry| end(entry, Signal::HUP, policy::SHUTDOWN_GRACE));
+        let ending = |entry: &Entry| match entry.pane {
+            // It is the user's, or meant to outlive us.
+            Some(_) => Ending::LetGo,
+            None => Ending::Kill(Signal::HUP, policy::SHUTDOWN_GRACE),
+        };
+        let all = entries.iter().map(|entry| end(entry, ending(entry)));
         futures::future::join_all(all).await;
     }
 
     fn closing(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
         self.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn spawn_failed(spec: &SpawnSpec, error: &std::io::Error) -> ToolError {
+    let name = &spec.argv[0];
+    ToolError::new("spawn_failed", format!("{name:?} could not be started: {}", say(error)))
 }
 
 /// A program in memory: its file, and where its stack begins, which is another place each time it is started.
@@ -287,9 +312,29 @@ fn image_of(pid: Pid) -> Option<Image> {
     Some((file, processes::stat(pid)?.get(25).cloned()))
 }
 
+/// What becomes of a terminal that is closed.
+#[derive(Clone, Copy, Debug)]
+pub enum Ending {
+    /// All its processes get the signal, and KILL after that long.
+    Kill(Signal, Duration),
+    /// It goes on without us, as only a pane can.
+    LetGo,
+}
+
 /// Ends everything that belongs to a terminal, and waits until its program's exit is known.
-async fn end(entry: &Entry, signal: Signal, grace: Duration) {
-    processes::end_all(entry.pid, &entry.mark, signal, grace).await;
+async fn end(entry: &Entry, ending: Ending) {
+    match ending {
+        Ending::LetGo => drop(entry.handle.call(Driver::let_go).await),
+        Ending::Kill(signal, grace) => {
+            processes::end_all(entry.pid, &entry.mark, signal, grace).await;
+            // The task hears of it a moment after everything is gone.
+            let exit = Spec { condition: Condition::Exit, since: Since::Now, deadline: None };
+            let known = |driver: &mut Driver| driver.start_wait(exit, policy::DRAIN_MAX);
+            if let Some(Ok(mut known)) = entry.handle.start_wait(known).await {
+                known.ended().await;
+            }
+        }
+    }
 }
 
 /// The wall clock, for people; nothing waits by it.

@@ -96,6 +96,12 @@ impl Signals {
         Some(signalled)
     }
 
+    /// Waits until there have been more signals than that.
+    pub async fn counted_above(&self, name: &str, count: u64) {
+        let mut changed = self.changed.subscribe();
+        while self.count(name) <= count && changed.changed().await.is_ok() {}
+    }
+
     /// Waits until there is something above a number. Nothing is taken by a wait that is dropped.
     pub async fn above(&self, name: &str, since: u64) -> Signalled {
         let mut changed = self.changed.subscribe();

@@ -186,7 +186,7 @@ async fn raw_output_up_to_its_limit() {
         [(policy::RAW_MAX - 3, policy::RAW_MAX - 1), (policy::RAW_MAX, policy::RAW_MAX)]
     {
         let spawned = call(&sessions, "spawn", printer(count)).await.unwrap();
-        let entry = sessions.find(spawned["session_id"].as_str()).unwrap();
+        let entry = sessions.find(spawned["session_id"].as_str()).await.unwrap();
         let raw = entry.handle.call(|driver| driver.raw()).await.unwrap();
         assert_eq!(raw.len(), kept);
         assert!(raw.ends_with(b"xUP"));

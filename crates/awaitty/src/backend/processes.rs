@@ -15,6 +15,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions};
 use tokio::time::Instant;
 
+use crate::socket::SESSION_VARIABLE;
+
 /// The leaders that have a driver to reap them.
 static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
@@ -121,7 +123,7 @@ pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) {
 pub async fn end_orphans() {
     for _ in 0..KILL_ROUNDS {
         reap_orphans();
-        let left = children();
+        let left: Vec<i32> = children().into_iter().filter(|&pid| !outlives_us(pid)).collect();
         if left.is_empty() {
             break;
         }
@@ -130,6 +132,15 @@ pub async fn end_orphans() {
         }
         tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
     }
+}
+
+/// Tells whether a process is one of those that are meant to: the tmux server that `spawn` starts, and what takes a wait
+/// back from a tmux server once we are gone. A tmux server that a program started in a terminal of ours carries its mark.
+fn outlives_us(pid: i32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let is_waiter = words.split(|&byte| byte == 0).nth(1) == Some(b"tmux-wait".as_slice());
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    is_waiter || name.trim_end() == "tmux: server" && !carries_any(pid, &session_mark(""))
 }
 
 /// Kills what a server left that was killed itself: the processes that carry its socket in their environment
@@ -145,7 +156,10 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &BTreeSet<i32>) 
         while ours.insert(pid) {
             pid = all.get(&pid).map_or(0, |process| process.parent);
         }
-        let lives = |pid: &i32, process: &Process| !process.zombie && !ours.contains(pid);
+        // What runs in tmux goes on there.
+        let lives = |pid: &i32, process: &Process| {
+            !process.zombie && !ours.contains(pid) && !carries_any(*pid, &session_mark("tmux:"))
+        };
         let marked = all.iter().filter(|(pid, p)| lives(pid, p) && carries(**pid, &mark));
         // What has cleared its environment is still in the session of one that has not.
         let mut sessions: BTreeSet<i32> =
@@ -176,6 +190,17 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &BTreeSet<i32>) 
 fn carries(pid: i32, entry: &[u8]) -> bool {
     let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environ.split(|&byte| byte == 0).any(|found| found == entry)
+}
+
+/// Tells whether a process has an entry in its environment that begins so.
+fn carries_any(pid: i32, start: &[u8]) -> bool {
+    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environ.split(|&byte| byte == 0).any(|found| found.starts_with(start))
+}
+
+/// How the mark of a terminal begins whose id begins so.
+fn session_mark(id: &str) -> Vec<u8> {
+    format!("{SESSION_VARIABLE}={id}").into_bytes()
 }
 
 /// How often the process table is looked at while something is being ended, at first and in the end.
@@ -219,11 +244,10 @@ pub(crate) fn stat(pid: i32) -> Option<Vec<String>> {
     Some(stat.get(stat.rfind(')')? + 2..)?.split(' ').map(str::to_owned).collect())
 }
 
-/// Tells whether a process is on a processor or waits for one, and not for anything else.
+/// Tells whether a process is on a processor or waits for one, and not for anything else; or is gone, of which tmux may
+/// know before we do.
 pub fn is_running(pid: Pid) -> bool {
-    stat(pid.as_raw_nonzero().get())
-        .and_then(|fields| Some(fields.first()? != "S"))
-        .unwrap_or(false)
+    stat(pid.as_raw_nonzero().get()).and_then(|fields| Some(fields.first()? != "S")).unwrap_or(true)
 }
 
 /// All processes there are.

@@ -58,6 +58,12 @@ pub struct InputModes {
 }
 
 impl InputModes {
+    /// Of a terminal that cannot be asked.
+    pub(super) fn unknown() -> InputModes {
+        let flags = rustix::termios::InputModes::empty();
+        InputModes { echo_by: EchoBy::Editor, is_canonical: false, flags }
+    }
+
     /// Tells whether the program reads lines that nobody is to see, as for a password.
     pub fn is_secret(&self) -> bool {
         self.echo_by == EchoBy::Nobody
@@ -77,6 +83,8 @@ pub enum ReadEnd {
     Bytes(usize),
     /// Nothing at the moment: all was read.
     Drained,
+    /// Something is to be read, but elsewhere: of a pane that is only captured.
+    Changed,
     /// Nobody holds the terminal any more.
     Closed,
 }
@@ -112,15 +120,8 @@ impl Pty {
         let pid = Pid::from_child(&child);
         let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
         rustix::io::ioctl_fionbio(&master, true)?;
-        let both = Interest::READABLE | Interest::WRITABLE;
-        // SAFETY: an `OwnedFd` returns the same descriptor for as long as it lives, and each is moved
-        // into the `AsyncFd` that registers it and is taken out of it nowhere.
-        let (master, pidfd) = unsafe {
-            (
-                AsyncFd::register_with_interest(master, both)?,
-                AsyncFd::register_with_interest(pidfd, Interest::READABLE)?,
-            )
-        };
+        let master = register(master, Interest::READABLE | Interest::WRITABLE)?;
+        let pidfd = register(pidfd, Interest::READABLE)?;
         Ok(Pty { master, pidfd, pid, untouched })
     }
 
@@ -146,33 +147,12 @@ impl Pty {
 
     /// Reads what there is, whether or not the reactor has heard of it.
     pub fn read(&self, buffer: &mut [u8]) -> ReadEnd {
-        let mut is_asked = false;
-        let mut read = self.master.try_io(Interest::READABLE, |master| {
-            is_asked = true;
-            Ok(rustix::io::read(master, &mut *buffer)?)
-        });
-        // Where the reactor was not told yet, it is the kernel that knows: what a program wrote before it began
-        // to wait for input must be read by whoever sees that it waits.
-        if !is_asked {
-            read = rustix::io::read(self.master.get_ref(), &mut *buffer).map_err(io::Error::from);
-        }
-        match read {
-            Ok(0) => ReadEnd::Closed,
-            Ok(count) => ReadEnd::Bytes(count),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => ReadEnd::Drained,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadEnd::Bytes(0),
-            // EIO is the end of file of a terminal.
-            Err(_) => ReadEnd::Closed,
-        }
+        read(&self.master, buffer)
     }
 
     /// Writes what there is room for, and says how much that was.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self.master.try_io(Interest::WRITABLE, |master| Ok(rustix::io::write(master, bytes)?))
-        {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            written => written,
-        }
+        write(&self.master, bytes)
     }
 
     /// How the program ended; must be called once it has, and only once.
@@ -206,14 +186,54 @@ impl Pty {
     /// Tells whether the program has input that it did not read.
     pub fn has_unread_input(&self) -> bool {
         // The other end is opened only to look, and closed at once.
-        let unread = open_peer(self.master.get_ref()).and_then(|peer| {
-            // What was just written is handed on by a worker of the kernel's; a poll waits for it.
-            let mut asked = [PollFd::new(&peer, PollFlags::IN)];
-            rustix::event::poll(&mut asked, Some(&Timespec::default()))?;
-            Ok(rustix::io::ioctl_fionread(&peer)?)
-        });
+        let unread = open_peer(self.master.get_ref()).and_then(|peer| unread(&peer));
         unread.is_ok_and(|count| count > 0)
     }
+}
+
+/// Has the reactor watch a descriptor.
+pub(super) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` returns the same descriptor for as long as it lives, and it is moved into the `AsyncFd`
+    // and taken out of it nowhere.
+    Ok(unsafe { AsyncFd::register_with_interest(fd, interest)? })
+}
+
+/// Reads what there is.
+pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadEnd {
+    let mut is_asked = false;
+    let mut read = from.try_io(Interest::READABLE, |from| {
+        is_asked = true;
+        Ok(rustix::io::read(from, &mut *buffer)?)
+    });
+    // Where the reactor was not told yet, it is the kernel that knows: what a program wrote before it began to wait
+    // for input must be read by whoever sees that it waits.
+    if !is_asked {
+        read = rustix::io::read(from.get_ref(), &mut *buffer).map_err(io::Error::from);
+    }
+    match read {
+        Ok(0) => ReadEnd::Closed,
+        Ok(count) => ReadEnd::Bytes(count),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => ReadEnd::Drained,
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadEnd::Bytes(0),
+        // EIO is the end of file of a terminal.
+        Err(_) => ReadEnd::Closed,
+    }
+}
+
+/// Writes what there is room for, and says how much that was.
+pub(super) fn write(to: &AsyncFd<OwnedFd>, bytes: &[u8]) -> io::Result<usize> {
+    match to.try_io(Interest::WRITABLE, |to| Ok(rustix::io::write(to, bytes)?)) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        written => written,
+    }
+}
+
+/// How much the program has not read, asked at its end.
+pub(super) fn unread(peer: &OwnedFd) -> io::Result<u64> {
+    // What was just written is handed on by a worker of the kernel's; a poll waits for it.
+    let mut asked = [PollFd::new(peer, PollFlags::IN)];
+    rustix::event::poll(&mut asked, Some(&Timespec::default()))?;
+    Ok(rustix::io::ioctl_fionread(peer)?)
 }
 
 fn set_size(master: &OwnedFd, cols: u16, rows: u16) -> io::Result<()> {
@@ -221,11 +241,9 @@ fn set_size(master: &OwnedFd, cols: u16, rows: u16) -> io::Result<()> {
     Ok(rustix::termios::tcsetwinsize(master, size)?)
 }
 
-fn input_modes(master: &OwnedFd) -> InputModes {
-    let Ok(termios) = rustix::termios::tcgetattr(master) else {
-        let flags = rustix::termios::InputModes::empty();
-        return InputModes { echo_by: EchoBy::Editor, is_canonical: false, flags };
-    };
+/// What a terminal does with input.
+pub(super) fn input_modes(terminal: &OwnedFd) -> InputModes {
+    let Ok(termios) = rustix::termios::tcgetattr(terminal) else { return InputModes::unknown() };
     let has = |mode: LocalModes| termios.local_modes.contains(mode);
     let is_canonical = has(LocalModes::ICANON);
     let echo_by = match (has(LocalModes::ECHO), is_canonical) {

@@ -6,8 +6,8 @@ use awaitty_core::{COMMANDS_MAX, Command, CommandId, Delivery, Ready};
 use tokio::time::Instant;
 
 use super::{Driver, SendError};
+use crate::backend::Io;
 use crate::backend::foreground::{self, Doing, Foreground};
-use crate::backend::pty::Pty;
 use crate::shell::{self, Kind, Nonce};
 
 /// How soon the kernel is asked, after the program printed something, whether it waits for input now.
@@ -62,13 +62,13 @@ pub struct State {
 impl Driver {
     /// What has the terminal in the foreground.
     pub fn foreground(&self) -> Option<Foreground> {
-        let pty = self.pty.as_ref()?;
+        let pty = self.io.as_ref()?;
         foreground::look(self.pid, &pty.input_modes())
     }
 
     /// What the program is doing now.
     pub fn state(&self) -> State {
-        let Some(pty) = self.pty.as_ref().filter(|_| !self.hung_up) else {
+        let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else {
             return State::default();
         };
         let session = self.session();
@@ -114,17 +114,19 @@ impl Driver {
 
     /// Tells whether the program reads whole lines.
     pub fn is_canonical(&self) -> bool {
-        self.pty.as_ref().is_some_and(|pty| pty.input_modes().is_canonical)
+        self.io.as_ref().is_some_and(|pty| pty.input_modes().is_canonical)
     }
 
     /// Tells whether the program has input that it did not read.
     pub fn has_unread_input(&self) -> bool {
-        !self.input.is_empty() || self.pty.as_ref().is_some_and(Pty::has_unread_input)
+        !self.input.is_empty()
+            || self.watch.unsynced > 0
+            || self.io.as_ref().is_some_and(Io::has_unread_input)
     }
 
     /// Tells whether nobody but the program sees what is typed now.
     pub fn reads_secret(&self) -> bool {
-        self.pty.as_ref().is_some_and(|pty| pty.input_modes().is_secret())
+        self.io.as_ref().is_some_and(|pty| pty.input_modes().is_secret())
     }
 
     /// Trusts the marks of a shell of that kind.
@@ -184,13 +186,20 @@ impl Driver {
 
     /// Says when to ask the kernel next; soon, if something has just happened.
     pub(super) fn plan_looks(&mut self, has_happened: bool) {
-        if !self.session.wants_reading() || self.pty.is_none() {
+        if !self.session.wants_reading() || self.io.is_none() {
             self.looks = None;
             self.reading_since = None;
             self.alternate_since = None;
         } else if has_happened || self.looks.is_none() {
             self.looks = Some(Looks { at: Instant::now() + LOOK_FIRST, pause: LOOK_FIRST });
         }
+    }
+
+    /// The program waits for input, and all that it printed before is known.
+    pub(super) fn note_reading(&mut self) {
+        let now = self.now();
+        let since = *self.reading_since.get_or_insert(now);
+        self.session.handle_reading(now, now.since(since) >= STEADY);
     }
 
     /// Asks the kernel whether the program waits for input.
@@ -203,13 +212,13 @@ impl Driver {
             Some(Reader::Carrier) => is_quiet,
             None => false,
         };
-        if is_reading {
-            self.read_some(buffer);
-            let now = self.now();
-            let since = *self.reading_since.get_or_insert(now);
-            self.session.handle_reading(now, now.since(since) >= STEADY);
-        } else {
+        if !is_reading {
             self.reading_since = None;
+        } else if matches!(self.io, Some(Io::Pane(_))) {
+            self.confirm_reading();
+        } else {
+            self.read_some(buffer);
+            self.note_reading();
         }
         let now = self.now();
         let is_alternate = self.session.screen().is_alternate();

@@ -35,7 +35,8 @@ use crate::tools::{self, Context, Reply, Tool};
 const INSTRUCTIONS: &str = "Drives terminal programs. spawn starts one; send_input types, and with `wait` \
 answers when something happened and shows what changed; wait_for_text, wait_for_screen_change and \
 wait_for_exit wait without polling. Waits look at what came after your last input, so call them after \
-sending: nothing is missed and nothing stale matches. Every result has a `seq` to pass as `since`. session_id may be left out where there is one session.";
+sending: nothing is missed and nothing stale matches. Every result has a `seq` to pass as `since`. session_id may be left out where there is one session; a pane of the user's \
+tmux is one too (tmux:%3, see list_sessions).";
 
 /// One client's way to the host.
 #[derive(Debug)]

@@ -58,10 +58,10 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     PARTS.map(template).into()
 }
 
-fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, Part), ToolError> {
+async fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, Part), ToolError> {
     for (scheme, _, part) in PARTS {
         if let Some(id) = uri.strip_prefix(scheme) {
-            return Ok((sessions.find(Some(id))?, part));
+            return Ok((sessions.find(Some(id)).await?, part));
         }
     }
     Err(ToolError::argument(format!("{uri:?} is no resource: use screen://ID or output://ID")))
@@ -69,7 +69,7 @@ fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, Part), ToolError>
 
 /// The text of a resource.
 pub(super) async fn read(sessions: &Sessions, uri: &str) -> Result<String, ToolError> {
-    let (entry, part) = find(sessions, uri)?;
+    let (entry, part) = find(sessions, uri).await?;
     let whole = entry.handle.call(move |driver| match part {
         Part::Screen => driver.session().frame().text(),
         Part::Output => driver.session().last_lines(policy::READ_LINES_MAX).join("\n"),
@@ -92,7 +92,7 @@ pub(super) fn complete(sessions: &Sessions, begun: &str) -> Vec<String> {
 /// # Errors
 /// If there is no such resource.
 pub(super) async fn now(sessions: &Sessions, uri: &str) -> Result<State, ToolError> {
-    let (entry, part) = find(sessions, uri)?;
+    let (entry, part) = find(sessions, uri).await?;
     entry.handle.call(move |driver| state(driver, part)).await.ok_or_else(ToolError::gone)
 }
 
@@ -107,7 +107,7 @@ pub(super) async fn watch(
     mut told: Option<State>,
     tell: impl Fn() -> BoxFuture<'static, bool> + Send,
 ) -> Result<(), ToolError> {
-    let (entry, part) = find(sessions, uri)?;
+    let (entry, part) = find(sessions, uri).await?;
     let any = Arc::new(Pattern::new(".", "")?);
     loop {
         let any = Arc::clone(&any);

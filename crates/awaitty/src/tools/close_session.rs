@@ -8,6 +8,7 @@ use super::params::duration;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::exit_of;
 use crate::policy;
+use crate::sessions::Ending;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,10 +24,8 @@ struct Params {
     /// Keep its last screen.
     #[serde(default)]
     keep: bool,
-    /// For tmux panes, which are not there yet; a program of ours is always ended.
+    /// End a tmux pane, too.
     #[serde(default)]
-    #[schemars(skip)]
-    #[expect(dead_code, reason = "a parameter of the contract whose backend is still to come")]
     kill: bool,
 }
 
@@ -61,14 +60,12 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         Some(SignalParam::Number(number)) => signal(&number.to_string()),
     }?;
     let grace = duration("grace_ms", params.grace_ms, policy::GRACE, policy::GRACE_MAX)?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
-    context.sessions.close(&entry, signal, grace, params.keep).await;
-    // The task hears of the exit a moment after everything is gone.
-    let known =
-        entry.handle.start_wait(|driver| driver.start_wait(super::exit_spec(), policy::DRAIN_MAX));
-    if let Some(Ok(mut known)) = known.await {
-        known.ended().await;
-    }
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let ending = match entry.pane {
+        Some(_) if !params.kill => Ending::LetGo,
+        _ => Ending::Kill(signal, grace),
+    };
+    context.sessions.close(&entry, ending, params.keep).await;
     let exit = entry.handle.call(exit_of).await.flatten();
     let exit = ExitOutput::from(exit);
     let text = format!("[{}] closed{}", entry.label(), exit.words());

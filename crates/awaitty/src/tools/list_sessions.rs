@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::exit::ExitOutput;
 use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool};
+use crate::backend::tmux::{self, PaneInfo, Server};
 use crate::text;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -14,7 +15,6 @@ struct Params {
     /// Also the panes of the user's tmux server. Not yet supported, so nothing is added.
     #[schemars(skip)]
     #[serde(default = "yes")]
-    #[expect(dead_code, reason = "a parameter of the contract whose backend is still to come")]
     tmux: bool,
 }
 
@@ -23,7 +23,7 @@ fn yes() -> bool {
 }
 
 /// A session.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct SessionOutput {
     session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,13 +42,25 @@ struct SessionOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
     alt_screen: bool,
-    seq: u64,
+    /// Of a session that is looked at: a tmux pane is not until it is first used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
     /// Since the text changed or input was sent.
-    idle_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle_ms: Option<u64>,
     /// When it was started, in milliseconds since 1970.
     created: u64,
     /// Waits that run on it.
     waits: usize,
+    /// `pty`, `tmux`, or `tmux (capture)`: a pane whose output is piped elsewhere, so that what is shown for a moment
+    /// may be missed.
+    backend: &'static str,
+    /// Where tmux has the pane: session, window and pane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    /// It is the pane that the server itself runs in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<bool>,
     /// People who are at it.
     #[serde(skip_serializing_if = "is_none")]
     attached: usize,
@@ -72,9 +84,8 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, _params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> Answer<Output> {
     let mut sessions = Vec::new();
-    let mut lines = String::new();
     for entry in context.sessions.all() {
         let known = entry.handle.call({
             let entry = std::sync::Arc::clone(&entry);
@@ -95,28 +106,72 @@ async fn run(context: Context, _params: Params) -> Answer<Output> {
                     title: text::visible(screen.title()),
                     cwd: session.shell_cwd().or(screen.cwd()).map(text::visible),
                     alt_screen: screen.is_alternate(),
-                    seq: session.frame().seq().0,
-                    idle_ms: now.since(session.active_at()).as_millis() as u64,
+                    seq: Some(session.frame().seq().0),
+                    idle_ms: Some(now.since(session.active_at()).as_millis() as u64),
                     created: entry.created_ms,
                     waits: session.waits_running(),
                     attached: entry.people.count(),
+                    backend: match entry.pane {
+                        Some(_) if driver.is_captured() => "tmux (capture)",
+                        Some(_) => "tmux",
+                        None => "pty",
+                    },
+                    place: None,
+                    own: entry.is_own_pane().then_some(true),
                 }
             }
         });
-        if let Some(session) = known.await {
-            lines += &format!(
-                "{}\t{}\t{}{}\tseq={} idle={}ms\t{}\n",
-                session.session_id,
-                session.name.as_deref().unwrap_or("-"),
-                session.state,
-                session.doing.words(),
-                session.seq,
-                session.idle_ms,
-                session.command
-            );
-            sessions.push(session);
+        sessions.extend(known.await);
+    }
+    if params.tmux {
+        for server in tmux::servers() {
+            // Without a server there are none.
+            for pane in server.panes().await.unwrap_or_default() {
+                let pane = of_pane(&server, pane);
+                match sessions.iter_mut().find(|one| one.session_id == pane.session_id) {
+                    Some(known) => known.place = pane.place,
+                    None => sessions.push(pane),
+                }
+            }
         }
     }
+    let lines: String = sessions.iter().map(line).collect();
     let text = if sessions.is_empty() { "no sessions: spawn one".to_owned() } else { lines };
     Ok((Output { sessions }, text))
+}
+
+/// A pane that nobody has used yet.
+fn of_pane(server: &Server, pane: PaneInfo) -> SessionOutput {
+    SessionOutput {
+        session_id: server.id_of(&pane.id),
+        command: text::visible(&pane.command),
+        pid: pane.pid,
+        cols: pane.cols,
+        rows: pane.rows,
+        state: if pane.is_dead { "exited" } else { "running" },
+        exit: pane.is_dead.then(|| pane.exit()).into(),
+        title: text::visible(&pane.title),
+        cwd: Some(text::visible(&pane.path)),
+        alt_screen: pane.is_alternate,
+        created: pane.created * 1000,
+        backend: "tmux",
+        place: Some(text::visible(&pane.place)),
+        own: server.is_own(&pane.id).then_some(true),
+        ..SessionOutput::default()
+    }
+}
+
+fn line(session: &SessionOutput) -> String {
+    let seen = match (session.seq, session.idle_ms) {
+        (Some(seq), Some(idle)) => format!("seq={seq} idle={idle}ms"),
+        _ => session.place.clone().unwrap_or_default(),
+    };
+    format!(
+        "{}\t{}\t{}{}\t{seen}\t{}\n",
+        session.session_id,
+        session.name.as_deref().unwrap_or("-"),
+        session.state,
+        session.doing.words(),
+        session.command
+    )
 }

@@ -19,6 +19,7 @@ mod spawn;
 mod state;
 mod styled;
 mod submit;
+mod typable;
 mod wait_for_any;
 mod wait_for_channel;
 mod wait_for_command;
@@ -151,7 +152,7 @@ pub async fn describe_wait(sessions: &Sessions, tool: &str, arguments: &Value) -
         .or(given("channel"))
         .map_or_else(String::new, |wanted| format!(" {wanted:?}"));
     let mut text = format!("{}{wanted}", tool.replace('_', " "));
-    if let Ok(entry) = sessions.find(given("session_id"))
+    if let Ok(entry) = sessions.find(given("session_id")).await
         && let Some(lines) = entry.handle.call(|driver| driver.session().last_lines(1)).await
         && let Some(line) = lines.first()
     {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec, check_channel_name};
+use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::wait_for_channel::ChannelWait;
+use super::wait_for_channel::{ChannelName, ChannelWait};
 use crate::error::ToolError;
 use crate::policy;
 use crate::signals::Signals;
@@ -211,9 +211,9 @@ impl WaitParam {
                 }))
             }),
             self.channel.as_deref().map(|name| {
-                check_channel_name(name)?;
-                let (name, since) = (name.to_owned(), signals.count(name));
-                Ok(Wanted::Channel(ChannelWait { name, since, timeout }))
+                let channel = ChannelName::new(name, false)?;
+                let since = signals.count(&channel.name);
+                Ok(Wanted::Channel(ChannelWait { channel, since, timeout }))
             }),
         ];
         let mut given = conditions.into_iter().flatten();

@@ -39,7 +39,17 @@ pub(super) fn tool() -> Tool {
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let cols = within("cols", params.cols, 1, COLS_MAX)?;
     let rows = within("rows", params.rows, 1, ROWS_MAX)?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    if let Some((server, pane)) = &entry.pane
+        && !server.resize(pane, cols, rows).await?
+    {
+        return Err(ToolError::new(
+            "denied",
+            format!(
+                "the size of pane {pane} is tmux's, and the person's who looks at it: tmux resize-pane changes it"
+            ),
+        ));
+    }
     let resized = entry.handle.call(move |driver| {
         driver.resize(cols, rows)?;
         Ok::<u64, std::io::Error>(driver.session().frame().seq().0)

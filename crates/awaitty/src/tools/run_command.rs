@@ -66,7 +66,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     shell::check_command(&params.command)?;
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
     let chars = max_chars(params.max_chars)?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let asked = Asked { command: params.command, chars, bootstrap: params.bootstrap };
     let id = asked.deliver(&entry).await?;
     wait(&context, &entry, id, timeout, chars, true).await
@@ -107,8 +107,11 @@ impl Asked {
 
     async fn place(&self, entry: &Arc<Entry>) -> Result<Place, ToolError> {
         let bootstrap = self.bootstrap;
-        let place = entry.handle.call(move |driver| place(driver, bootstrap)).await;
-        match place.ok_or_else(ToolError::gone)? {
+        let place = entry.handle.call(move |driver| match driver.is_captured() {
+            true => Err(captured()),
+            false => Ok(place(driver, bootstrap)),
+        });
+        match place.await.ok_or_else(ToolError::gone)?? {
             Some(place) => Ok(place),
             None => Err(not_at_prompt(entry).await),
         }
@@ -371,6 +374,14 @@ async fn drawn_again(entry: &Arc<Entry>) {
     {
         tokio::time::sleep_until(Instant::now() + LOOK_AT_EDITOR).await;
     }
+}
+
+fn captured() -> ToolError {
+    ToolError::new(
+        "unsupported",
+        "the pane's output is piped elsewhere (pipe-pane), so a shell's marks are not seen: type with send_input and \
+         wait for text, or end that pipe. Nothing was run",
+    )
 }
 
 fn half_typed() -> ToolError {

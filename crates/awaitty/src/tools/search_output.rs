@@ -76,7 +76,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let around = within("context", params.context.unwrap_or(2), 0, 20)?;
     let scrollback = params.scrollback.unwrap_or(true);
     let entries = match &params.session_id {
-        Some(id) => vec![context.sessions.find(Some(id))?],
+        Some(id) => vec![context.sessions.find(Some(id)).await?],
         None => context.sessions.all(),
     };
     let mut output = Output { matches: Vec::new(), truncated: false };

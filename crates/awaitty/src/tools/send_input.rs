@@ -12,6 +12,7 @@ use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
 use super::pending::{Asked, Retry};
 use super::submit::{Submitted, submit};
+use super::typable::typable;
 use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::{check_room, start};
 use super::{Answer, Context, Kind, Tool};
@@ -45,6 +46,14 @@ struct Params {
     wait: Option<WaitParam>,
     /// Show only what changed. Default true.
     diff: Option<bool>,
+    /// Type into the tmux pane that we run in ourselves.
+    #[serde(default)]
+    #[schemars(skip)]
+    force: bool,
+    /// Leave the copy mode of a tmux pane first.
+    #[serde(default)]
+    #[schemars(skip)]
+    leave_copy_mode: bool,
 }
 
 /// A key or something else to send.
@@ -286,7 +295,8 @@ fn would_be_shown() -> ToolError {
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    typable(&entry, params.force, params.leave_copy_mode).await?;
     if let Some(name) = &params.secret
         && std::env::var_os(name).is_none()
         && (entry.people.is_typed(name) || entry.people.is_anybody_there().await)

@@ -8,8 +8,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::wait_for_channel::ChannelName;
 use super::{Answer, Context, Kind, Tool};
+use crate::backend::tmux::channels::Channel;
 use crate::client::Client;
+use crate::error::ToolError;
 use crate::socket;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -17,6 +20,10 @@ use crate::socket;
 struct Params {
     /// 1 to 128 of A-Z a-z 0-9 . _ : -
     channel: String,
+    /// The same as `tmux:` before the name.
+    #[serde(default)]
+    #[schemars(skip)]
+    tmux: bool,
     /// Told to the wait, as an exit status.
     status: Option<i64>,
     /// At most 4 KiB.
@@ -63,7 +70,11 @@ fn relay(other: &Path, arguments: &Value) {
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let Params { channel, status, message, session, pid, relayed } = params;
+    let Params { channel, tmux, status, message, session, pid, relayed } = params;
+    let name = ChannelName::new(&channel, tmux)?;
+    if let Some(of_tmux) = &name.tmux {
+        return signal_tmux(&context, &name, of_tmux, status.is_some() || message.is_some()).await;
+    }
     // A terminal's mark ends in its id, and begins with the number of the server it belongs to.
     let session = session.map(|mark| mark.rsplit('-').next().unwrap_or_default().to_owned());
     let signal = Signal { number: 0, status, message, session, pid };
@@ -75,6 +86,34 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         let relay = move || others.iter().for_each(|other| relay(other, &arguments));
         let _ = tokio::task::spawn_blocking(relay).await;
     }
+    let text = format!("[{channel}] signalled count={count}");
+    Ok((Output { channel, count }, text))
+}
+
+/// How long a signal may take by way of tmux to whoever waits here.
+const ROUND_MAX: Duration = Duration::from_secs(1);
+
+/// Signals a channel of a tmux server, which tells everybody who waits there, us too.
+async fn signal_tmux(
+    context: &Context,
+    name: &ChannelName,
+    of_tmux: &Channel,
+    says_more: bool,
+) -> Answer<Output> {
+    if says_more {
+        return Err(ToolError::argument(format!(
+            "status, message: channels of tmux carry none; leave them out, or signal a channel without `tmux:` \
+             instead of {:?}",
+            name.given()
+        )));
+    }
+    let signals = &context.sessions.signals;
+    let before = signals.count(&name.name);
+    of_tmux.signal().await?;
+    if context.sessions.tmux_channels.running(of_tmux).is_some() {
+        let _ = tokio::time::timeout(ROUND_MAX, signals.counted_above(&name.name, before)).await;
+    }
+    let (channel, count) = (name.given(), signals.count(&name.name));
     let text = format!("[{channel}] signalled count={count}");
     Ok((Output { channel, count }, text))
 }

@@ -42,9 +42,14 @@ struct Params {
     scrollback: Option<usize>,
     /// End the program after that long.
     ttl_ms: Option<u64>,
-    /// Only "pty" so far.
+    /// `pty`, or `tmux`: in a tmux server of ours, where it outlives us. Default pty.
+    #[serde(default)]
     #[schemars(skip)]
-    backend: Option<String>,
+    backend: Backend,
+    /// With `backend: "tmux"`: the tmux session that gets a window, `work` or `SERVER/work`. Default: one of its own,
+    /// in a server of ours.
+    #[schemars(skip)]
+    tmux_session: Option<String>,
     /// Let a shell tell where commands begin and end. Default true.
     shell_integration: Option<bool>,
     /// Not there yet.
@@ -52,6 +57,15 @@ struct Params {
     record: Option<bool>,
     /// Answer when one of these holds.
     wait: Option<WaitParam>,
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Backend {
+    #[default]
+    Pty,
+    Tmux,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -97,13 +111,6 @@ fn check_name(name: &str) -> Result<(), ToolError> {
 
 /// What the parameters mean; all of them are looked at before anything is started.
 fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
-    if params.backend.as_deref().is_some_and(|backend| backend != "pty") {
-        let backend = params.backend.unwrap_or_default();
-        return Err(ToolError::new(
-            "unsupported",
-            format!("backend: {backend:?} is not there yet: use \"pty\""),
-        ));
-    }
     if params.record == Some(true) {
         return Err(ToolError::new(
             "unsupported",
@@ -159,9 +166,24 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
 async fn run(context: Context, mut params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wait = params.wait.take().map(|wait| wait.wanted(signals)).transpose()?;
+    let (backend, session) = (params.backend, params.tmux_session.take());
     let spec = spec(params)?;
-    let (cols, rows) = (spec.cols, spec.rows);
-    let entry = context.sessions.spawn(spec)?;
+    let entry = match (backend, session) {
+        (Backend::Pty, None) => context.sessions.spawn(spec)?,
+        (Backend::Pty, Some(session)) => {
+            return Err(ToolError::argument(format!(
+                "tmux_session: {session:?} needs backend: \"tmux\""
+            )));
+        }
+        (Backend::Tmux, session) => {
+            context.sessions.spawn_in_tmux(spec, session.as_deref()).await?
+        }
+    };
+    let size = entry.handle.call(|driver| {
+        let screen = driver.session().screen();
+        (screen.cols(), screen.rows())
+    });
+    let (cols, rows) = size.await.ok_or_else(ToolError::gone)?;
     let (wait, text) = match wait {
         Some(Wanted::Screen(spec, timeout)) => {
             start(&context, &entry, spec, timeout, Show::Screen).await?

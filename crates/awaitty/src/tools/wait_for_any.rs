@@ -110,7 +110,7 @@ struct Prepared {
     again: Value,
 }
 
-fn prepare(
+async fn prepare(
     context: &Context,
     index: usize,
     value: &Value,
@@ -138,10 +138,10 @@ fn prepare(
             spec.since = since(anchor.as_ref()).map_err(at)?;
             *timeout = limit;
         }
-        Wanted::Channel(ChannelWait { name, since, timeout }) => {
+        Wanted::Channel(ChannelWait { channel, since, timeout }) => {
             *timeout = limit;
             *since = match anchor {
-                None => context.sessions.signals.given(name),
+                None => context.sessions.signals.given(&channel.name),
                 Some(SinceParam::Seq(number)) => number,
                 Some(SinceParam::Word(word)) => {
                     return Err(at(ToolError::argument(format!(
@@ -153,7 +153,7 @@ fn prepare(
     }
     let entry = match session_id {
         None if is_channel => None,
-        id => Some(context.sessions.find(id.as_deref()).map_err(at)?),
+        id => Some(context.sessions.find(id.as_deref()).await.map_err(at)?),
     };
     Ok(Prepared { entry, wanted, again: value.clone() })
 }
@@ -167,10 +167,10 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             params.waits.len()
         )));
     }
-    let prepared: Result<Vec<_>, ToolError> = (params.waits.iter().enumerate())
-        .map(|(index, value)| prepare(&context, index, value, timeout))
-        .collect();
-    let mut prepared = prepared?;
+    let mut prepared = Vec::new();
+    for (index, value) in params.waits.iter().enumerate() {
+        prepared.push(prepare(&context, index, value, timeout).await?);
+    }
     for one in &mut prepared {
         one.fix_anchor().await?;
     }

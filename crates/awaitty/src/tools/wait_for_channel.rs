@@ -7,12 +7,15 @@ use awaitty_core::{Exit, Outcome, Signal, Signalled, check_channel_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::outcome::{Show, WaitOutput, header, show_frame, summary};
 use super::params::timeout;
 use super::pending::Retry;
 use super::{Answer, Context, Kind, Tool, why};
+use crate::backend::tmux;
+use crate::backend::tmux::channels::Channel;
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
@@ -21,8 +24,12 @@ use crate::text;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Its name.
+    /// Or tmux:NAME.
     channel: String,
+    /// The same as `tmux:` before the name.
+    #[serde(default)]
+    #[schemars(skip)]
+    tmux: bool,
     /// Wait for a count above this. Default: the last that a wait was given.
     since: Option<u64>,
     /// Answer at once if this session's program exits first.
@@ -118,23 +125,52 @@ pub(super) fn tool() -> Tool {
 }
 
 async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
-    check_channel_name(&params.channel)?;
+    let channel = ChannelName::new(&params.channel, params.tmux)?;
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
     let entry = match &params.session_id {
-        Some(id) => Some(context.sessions.find(Some(id))?),
+        Some(id) => Some(context.sessions.find(Some(id)).await?),
         None => None,
     };
-    let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&params.channel));
-    let wanted = ChannelWait { name: params.channel, since, timeout };
+    let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&channel.name));
+    let wanted = ChannelWait { channel, since, timeout };
     let output = wait_for(&context, entry.as_ref(), &wanted).await?;
-    let text = format!("[{}] {}", wanted.name, summary(&output));
+    let text = format!("[{}] {}", wanted.channel.given(), summary(&output));
     Ok((output, text))
+}
+
+/// A channel by its name.
+#[derive(Clone, Debug)]
+pub(super) struct ChannelName {
+    pub(super) name: String,
+    /// Of a tmux server, if it is.
+    pub(super) tmux: Option<Channel>,
+}
+
+impl ChannelName {
+    pub(super) fn new(given: &str, is_tmux: bool) -> Result<ChannelName, ToolError> {
+        let of_tmux = given.strip_prefix("tmux:").or(is_tmux.then_some(given));
+        let Some(of_tmux) = of_tmux else {
+            check_channel_name(given)?;
+            return Ok(ChannelName { name: given.to_owned(), tmux: None });
+        };
+        let (server, name) = tmux::split_server(of_tmux);
+        let channel = Channel { server, name: name.to_owned() };
+        check_channel_name(name)?;
+        check_channel_name(&channel.key())?;
+        Ok(ChannelName { name: channel.key(), tmux: Some(channel) })
+    }
+
+    /// What a caller calls it.
+    pub(super) fn given(&self) -> String {
+        let of_tmux = |channel: &Channel| channel.server.id_of(&channel.name);
+        self.tmux.as_ref().map_or_else(|| self.name.clone(), of_tmux)
+    }
 }
 
 /// A channel that is waited for.
 #[derive(Clone, Debug)]
 pub(super) struct ChannelWait {
-    pub(super) name: String,
+    pub(super) channel: ChannelName,
     pub(super) since: u64,
     pub(super) timeout: Duration,
 }
@@ -171,14 +207,28 @@ async fn exited(entry: Option<&Arc<Entry>>) -> (Option<Exit>, bool) {
     }
 }
 
+/// Ends when a tmux server does; never, if there is none.
+async fn lost(server: Option<watch::Receiver<bool>>) {
+    match server {
+        Some(mut lost) => drop(lost.wait_for(|&lost| lost).await),
+        None => std::future::pending().await,
+    }
+}
+
 pub(super) async fn wait_for(
     context: &Context,
     entry: Option<&Arc<Entry>>,
     wanted: &ChannelWait,
 ) -> Result<WaitOutput, ToolError> {
     let signals = &context.sessions.signals;
-    let ChannelWait { name, since, timeout } = wanted;
+    let ChannelWait { channel: ChannelName { name, tmux }, since, timeout } = wanted;
     let started = Instant::now();
+    let server = match tmux {
+        Some(channel) => {
+            Some(context.sessions.tmux_channels.start(&context.sessions, channel).await?)
+        }
+        None => None,
+    };
     let limit = context.call_limit.filter(|limit| limit < timeout);
     let until = started + limit.unwrap_or(*timeout);
     let mut output = WaitOutput::default();
@@ -193,6 +243,10 @@ pub(super) async fn wait_for(
             let signalled = signals.take_above(name, *since);
             let end = if closed { "closed" } else { "exited" };
             (if signalled.is_some() { "met" } else { end }, signalled)
+        }
+        () = lost(server) => {
+            output.why = Some("the tmux server has ended".to_owned());
+            ("closed", None)
         }
         () = tokio::time::sleep_until(until) => {
             (if limit.is_some() { "pending" } else { "timeout" }, None)
@@ -213,7 +267,8 @@ pub(super) async fn wait_for(
     });
     if let Some(limit) = limit.filter(|_| outcome == "pending") {
         let left = timeout.saturating_sub(limit).as_millis() as u64;
-        let mut retry = json!({"channel": name, "since": since, "timeout_ms": left});
+        let mut retry =
+            json!({"channel": wanted.channel.given(), "since": since, "timeout_ms": left});
         if let Some(entry) = entry {
             retry["session_id"] = json!(entry.id);
         }

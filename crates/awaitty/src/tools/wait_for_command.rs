@@ -106,7 +106,7 @@ pub(super) fn tool() -> Tool {
 async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
     let chars = max_chars(params.max_chars)?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let asked = params.command_id.map(CommandId);
     let found = entry.handle.call(move |driver| {
         let session = driver.session();

@@ -33,7 +33,7 @@ pub(super) fn tool() -> Tool {
 
 async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let (mut output, text) =
         start(&context, &entry, super::exit_spec(), timeout, Show::Screen).await?;
     let lines = entry.handle.call(|driver| driver.session().last_lines(LAST_LINES)).await;

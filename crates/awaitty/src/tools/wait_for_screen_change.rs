@@ -50,7 +50,7 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let timeout = timeout(params.timeout_ms, policy::CHANGE_TIMEOUT)?;
     let ignore = params.ignore.iter().map(|text| pattern(text, None)).collect::<Result<_, _>>()?;
     let since = since(params.since.as_ref())?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let show = match (params.diff, since) {
         (false, _) => Show::Screen,
         (true, Since::Frame(seq)) => Show::Diff(seq),

@@ -49,7 +49,7 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let condition = if params.gone { Condition::Gone(pattern) } else { Condition::Text(pattern) };
     let spec = Spec { condition, since: since(params.since.as_ref())?, deadline: None };
     let timeout = timeout(params.timeout_ms, policy::TEXT_TIMEOUT)?;
-    let entry = context.sessions.find(params.session_id.as_deref())?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
     start(&context, &entry, spec, timeout, Show::Screen).await
 }
 

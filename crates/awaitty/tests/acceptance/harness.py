@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,19 +21,21 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 SERVER = ""  # set by run.py, as SCALE
 SCALE = 1.0
+BACKEND = "pty"
+BACKENDS = {"pty": {}, "tmux": {"backend": "tmux"}}  # what spawn is told
 PYTHON = sys.executable
 HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here and nowhere else
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
-CHECKS = []  # (name, limit in seconds, function, wants a server)
+CHECKS = []  # (name, limit in seconds, function, wants a server, backends)
 
 
 class Failure(Exception):
     """What was expected and what came."""
 
 
-def check(limit=30.0, name=None, server=True):
+def check(limit=30.0, name=None, server=True, backends=("pty", "tmux")):
     def add(function):
-        CHECKS.append((name or function.__name__, limit, function, server))
+        CHECKS.append((name or function.__name__, limit, function, server, backends))
         return function
 
     return add
@@ -144,6 +147,7 @@ class Server:
         return result
 
     async def spawn(self, *argv, env=None, **options):
+        options = {**BACKENDS[BACKEND], **options}
         env = {"ACCEPTANCE_MARK": self.mark.decode(), **(env or {})}
         result = await self.ok("spawn", command=argv[0], args=list(argv[1:]), env=env, **options)
         expect(result.get("session_id") and result.get("pid"), "session_id and pid", result)
@@ -166,7 +170,9 @@ class Server:
         return await self.ok("send_input", session_id=sid, input=text, **options)
 
     async def close(self, sid, **options):
-        return await self.ok("close_session", session_id=sid, **options)
+        # A pane is only let go otherwise.
+        kill = {"kill": True} if BACKEND == "tmux" else {}
+        return await self.ok("close_session", session_id=sid, **kill, **options)
 
     async def text(self, sid):
         return (await self.ok("snapshot", session_id=sid))["text"]
@@ -183,7 +189,7 @@ class Server:
         # Assumed: the list is called `sessions`, the id in it `session_id` or `id`.
         found = (await self.ok("list_sessions")).get("sessions")
         expect(isinstance(found, list), "list_sessions with `sessions`", {"sessions": found})
-        return {one.get("session_id") or one.get("id"): one for one in found if one.get("backend") != "tmux"}
+        return {one.get("session_id") or one.get("id"): one for one in found if one.get("seq") is not None}
 
     def figures(self):
         status = open(f"/proc/{self.pid}/status").read()
@@ -210,8 +216,11 @@ async def connect(*flags, env=None):
 
     failure = None
     mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT = 5.0  # the server's grace first, the SDK's TERM after
-    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env={"HOME": HOME, **(env or {})})
-    with tempfile.TemporaryFile("w+") as log:
+    # Its own tmux servers, and not a person's.
+    tmux = tempfile.TemporaryDirectory(prefix="awaitty-tmux-", ignore_cleanup_errors=True)
+    env = {"HOME": HOME, "TMUX_TMPDIR": tmux.name, **(env or {})}
+    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env=env)
+    with tempfile.TemporaryFile("w+") as log, tmux:
         try:
             anyio.open_process = spy
             async with stdio_client(parameters, errlog=log) as (reader, writer):
@@ -221,11 +230,16 @@ async def connect(*flags, env=None):
                     try:
                         await session.initialize()
                         await session.list_tools()  # from here on the client checks output schemas
-                        yield Server(session, started[0], mark)
+                        server = Server(session, started[0], mark)
+                        server.tmux_env = {**os.environ, **env}
+                        yield server
                     except Exception as error:
                         failure = error
         finally:
             anyio.open_process = real
+            if BACKEND == "tmux":
+                kill = ["tmux", "-L", "awaitty", "kill-server"]
+                subprocess.run(kill, env={**os.environ, **env}, capture_output=True, check=False)
             with anyio.CancelScope(shield=True):
                 left = await gone(mark, 0.3)
             for pid in left:
@@ -254,7 +268,7 @@ async def matched_row(s, sid, result):
     return output_lines(await s.ok("read_output", session_id=sid, from_line=result["match"]["line"], limit=1))[0][1]
 
 
-async def run_one(name, limit, function, wants_server):
+async def run_one(name, limit, function, wants_server, _):
     limit *= max(1.0, SCALE)
     start = time.monotonic()
     try:
@@ -282,7 +296,7 @@ async def run_one(name, limit, function, wants_server):
 async def run_all(only, again=0):
     """With `again`, a check that failed may be run so many times more, and has to pass each of them: a machine that is
     busy with something else can be in the way once. It is told apart from those that passed at once."""
-    chosen = [one for one in CHECKS if re.search(only, one[0])]
+    chosen = [one for one in CHECKS if re.search(only, one[0]) and BACKEND in one[4]]
     at_once, later, failed = [], [], []
     for one in chosen:
         if await run_one(*one):

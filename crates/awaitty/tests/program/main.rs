@@ -7,5 +7,6 @@ mod client;
 mod daemon;
 mod flags;
 mod mcp;
+mod panes;
 mod people;
 mod texts;

@@ -1,0 +1,161 @@
+//! Channels of a tmux server: what `tmux wait-for -S NAME` signals there is counted here.
+//!
+//! tmux keeps a signal only until the first wait, and a wait that is given up stays with the server and takes the next
+//! signal away (read in tmux 3.3a, cmd-wait-for.c). So one waiter for each channel waits for as long as we run, and what
+//! it gets is counted as any other signal is. The waiter is a process of its own, which hears when we are gone, however
+//! that came about, and takes its wait back from the server.
+
+use std::collections::HashMap;
+use std::io;
+use std::process::{Command as StdCommand, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use awaitty_core::Signal;
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use super::{Server, TmuxError};
+use crate::backend::processes;
+use crate::sessions::Sessions;
+
+/// Channels that are waited for at a time, each by two processes.
+pub const CHANNELS_MAX: usize = 64;
+
+/// A channel of a tmux server.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Channel {
+    /// The server.
+    pub server: Server,
+    /// What it is called there.
+    pub name: String,
+}
+
+impl Channel {
+    /// What the channel is called here: `tmux:NAME`, or `tmux:SERVER/NAME` with a `:` for the slash, which names of
+    /// channels do not have.
+    pub fn key(&self) -> String {
+        self.server.id_of(&self.name).replace('/', ":")
+    }
+}
+
+/// The channels that somebody has waited for.
+#[derive(Debug, Default)]
+pub struct Waiters {
+    running: Mutex<HashMap<Channel, watch::Receiver<bool>>>,
+}
+
+impl Waiters {
+    /// Has a channel waited for from now on; what comes back changes to `true` when its server is gone.
+    ///
+    /// # Errors
+    /// If there is no server, or there are too many channels.
+    pub async fn start(
+        &self,
+        sessions: &Arc<Sessions>,
+        channel: &Channel,
+    ) -> Result<watch::Receiver<bool>, TmuxError> {
+        if let Some(running) = self.running(channel) {
+            return Ok(running);
+        }
+        let server = channel.server.pid().await?;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|_, lost| !*lost.borrow());
+        if let Some(running) = running.get(channel) {
+            return Ok(running.clone());
+        }
+        if running.len() >= CHANNELS_MAX {
+            return Err(TmuxError::TooManyChannels);
+        }
+        let (lost, receiver) = watch::channel(false);
+        running.insert(channel.clone(), receiver.clone());
+        let (sessions, channel) = (Arc::downgrade(sessions), channel.clone());
+        tokio::spawn(async move {
+            while channel.is_signalled(&server).await
+                && let Some(sessions) = sessions.upgrade()
+            {
+                // It has a name that channels may have.
+                let _ = sessions.signals.signal(&channel.key(), Signal::default());
+            }
+            let _ = lost.send(true);
+        });
+        Ok(receiver)
+    }
+
+    /// The waiter for a channel, if it is waited for.
+    pub fn running(&self, channel: &Channel) -> Option<watch::Receiver<bool>> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.get(channel).filter(|lost| !*lost.borrow()).cloned()
+    }
+}
+
+impl Channel {
+    /// Waits for a signal; says whether it was one, and not the end of the server, which wakes all who wait.
+    async fn is_signalled(&self, server: &str) -> bool {
+        let Ok((mut child, pid)) = self.start_waiter() else { return false };
+        // Waiting for a child closes what it reads from, which is what it goes by.
+        let held = child.stdin.take();
+        let ended = child.wait().await;
+        drop(held);
+        processes::unregister(pid);
+        ended.is_ok_and(|status| status.success())
+            && self.server.pid().await.is_ok_and(|now| now == server)
+    }
+
+    fn start_waiter(&self) -> io::Result<(Child, Pid)> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["tmux-wait", &self.name]).args(self.server.name());
+        // Nothing is ever written: that it ends is what is heard.
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        super::start(command)
+    }
+
+    /// Signals it.
+    ///
+    /// # Errors
+    /// If there is no server.
+    pub async fn signal(&self) -> Result<(), TmuxError> {
+        self.server.run(&["wait-for", "-S", &self.name]).await.map(drop)
+    }
+}
+
+/// What the waiter is: waits for a signal, or for whoever started it to be gone. Says whether there was a signal.
+///
+/// # Errors
+/// If it cannot wait.
+pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
+    let tmux = |args: &[&str]| {
+        let mut command = StdCommand::new("tmux");
+        command.args(server.into_iter().flat_map(|server| ["-L", server])).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let mut child = tmux(&["wait-for", name]).spawn()?;
+    let pidfd = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
+    let input = io::stdin();
+    let mut sides = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&input, PollFlags::IN)];
+    while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut sides, None) {}
+    if sides[0].revents().is_empty() {
+        // A wait that is only dropped would take the next signal away. If somebody else waits too, they would be
+        // woken, and take the signal anyway.
+        if !is_waited_for_by_others(name, child.id()) {
+            tmux(&["wait-for", "-S", name]).status()?;
+        }
+        child.kill()?;
+    }
+    Ok(child.wait()?.success())
+}
+
+/// Tells whether another process waits for a channel of that name, of whatever server.
+fn is_waited_for_by_others(name: &str, own: u32) -> bool {
+    let Ok(all) = std::fs::read_dir("/proc") else { return true };
+    let pids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|&pid| pid != own).any(|pid| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words: Vec<&[u8]> = line.split(|&byte| byte == 0).collect();
+        let is_tmux = words[0].rsplit(|&byte| byte == b'/').next() == Some(b"tmux".as_slice());
+        let has = |word: &[u8]| words.contains(&word);
+        is_tmux && (has(b"wait-for") || has(b"wait")) && has(name.as_bytes())
+    })
+}

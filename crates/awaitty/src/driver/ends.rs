@@ -1,0 +1,80 @@
+//! Ends: of the program, and of waits, whose callers are answered.
+
+use std::time::Duration;
+
+use awaitty_core::{Exit, Finding, Outcome};
+use tokio::time::Instant;
+
+use super::Driver;
+use crate::backend::pty::ReadEnd;
+use crate::backend::{Io, processes};
+use crate::policy;
+
+/// How long a match is held back while the program is still running and may be about to exit, so that
+/// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
+const LINGER: Duration = Duration::from_millis(10);
+
+impl Driver {
+    /// The program has ended: its last words first, then the exit.
+    pub(super) async fn finish(&mut self, buffer: &mut [u8]) {
+        match self.io.take() {
+            Some(Io::Pty(pty)) => {
+                let exit = pty.reap();
+                self.drain(&Io::Pty(pty), buffer, policy::DRAIN_MAX).await;
+                self.end(exit);
+            }
+            Some(Io::Pane(pane)) => self.finish_pane(*pane, buffer).await,
+            None => {}
+        }
+    }
+
+    /// Reads until nobody holds the terminal any more; not for long, because somebody may do so for ever.
+    pub(super) async fn drain(&mut self, io: &Io, buffer: &mut [u8], patience: Duration) {
+        let deadline = Instant::now() + patience;
+        while !self.hung_up {
+            match io.read(buffer) {
+                ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
+                ReadEnd::Closed | ReadEnd::Changed => break,
+                ReadEnd::Drained => {
+                    if tokio::time::timeout_at(deadline, io.readable()).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, exit: Exit) {
+        processes::unregister(self.pid);
+        self.input.clear();
+        let now = self.now();
+        self.session.handle_exit(now, exit);
+        self.end_lingering();
+    }
+
+    /// Answers the callers whose waits ended.
+    pub(super) fn answer_ended(&mut self) {
+        for ended in self.session.poll_ended() {
+            let Some(caller) = self.waiters.remove(&ended.id) else { continue };
+            let is_match =
+                matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
+            if is_match && ended.exit.is_none() && processes::is_running(self.pid) {
+                self.lingering.push((caller, ended));
+                // tmux takes its time to hand it on.
+                let is_pane = matches!(self.io, Some(Io::Pane(_)));
+                let linger = if is_pane { 3 * LINGER } else { LINGER };
+                self.linger_until.get_or_insert(Instant::now() + linger);
+            } else {
+                let _ = caller.send(ended);
+            }
+        }
+    }
+
+    pub(super) fn end_lingering(&mut self) {
+        self.linger_until = None;
+        for (caller, mut ended) in std::mem::take(&mut self.lingering) {
+            ended.refresh(self.session.frame(), self.session.exit());
+            let _ = caller.send(ended);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! What a driver does for a pane of tmux: it begins with what the pane shows, follows its size and its processes, and
+//! takes over what tmux shows otherwise than we do.
+//!
+//! ```text
+//! piped     bytes come; when it falls quiet, what it shows is compared with what we have
+//! captured  its pipe is somebody else's: what it shows is taken over whenever it has changed
+//! ```
+
+use std::time::Duration;
+
+use awaitty_core::{EchoBy, Exit};
+use rustix::process::Pid;
+use tokio::time::Instant;
+
+use super::{Driver, Handle, Job};
+use crate::backend::tmux::{Capture, Pane, PaneInfo, Server};
+use crate::backend::{Io, processes};
+use crate::policy;
+use crate::shell::{Kind, Nonce};
+
+/// How long a pane must be quiet before what it shows is compared.
+const QUIET: Duration = Duration::from_millis(250);
+
+/// How long what was on its way when a pane was captured may take to come. If something does, it is compared later.
+const ON_ITS_WAY: Duration = Duration::from_millis(50);
+
+/// How soon a pane that is captured is captured again.
+const CAPTURE_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long tmux is given to notice that a process has ended, and how often it is asked.
+const NOTICED: (Duration, u32) = (Duration::from_millis(5), 100);
+
+/// What is known of a pane besides its screen.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    /// When it is to be captured.
+    pub(super) at: Option<Instant>,
+    /// It is being captured.
+    is_under_way: bool,
+    /// When it was captured last.
+    captured: Option<Instant>,
+    /// Rows above its screen, and its modes, at the last capture.
+    history: usize,
+    modes: String,
+    /// Bytes that came so far.
+    pub(super) fed: u64,
+    /// Rows that had to be taken over.
+    healed: u64,
+    /// How often something was typed that tmux may not have handed on yet.
+    pub(super) unsynced: usize,
+    /// tmux is being asked to hand on what it has, before the program is said to wait for input.
+    pub(super) is_syncing: bool,
+}
+
+impl Driver {
+    /// Starts the task of a pane, which shows what was captured when it was attached; without a pane it has ended.
+    pub fn start_pane(
+        pane: Result<Pane, Exit>,
+        pid: Pid,
+        capture: &Capture,
+        scrollback: usize,
+        shell: Option<(Nonce, Kind)>,
+    ) -> Handle {
+        let PaneInfo { cols, rows, .. } = capture.info;
+        let (io, exit) = match pane {
+            Ok(pane) => (Some(Io::Pane(Box::new(pane))), None),
+            Err(exit) => (None, Some(exit)),
+        };
+        Driver::start_with(io, pid, (cols, rows), scrollback, |driver| {
+            let now = driver.now();
+            let session = &mut driver.session;
+            session.follow_tmux();
+            session.handle_output(now, &capture.seed());
+            session.heal(now, &capture.rows(), capture.cursor, true);
+            session.handle_drained(now);
+            // What was there before is before all waits.
+            session.handle_input(now, "", EchoBy::Nobody);
+            (driver.watch.history, driver.watch.modes) = (capture.history_size, capture.modes());
+            if let Some((nonce, kind)) = shell {
+                driver.trust_shell(&nonce, kind);
+            }
+            match exit {
+                Some(exit) => driver.end(exit),
+                None => driver.lead(pid),
+            }
+        })
+    }
+
+    /// Says which process leads the pane, for whoever ends it.
+    fn lead(&mut self, pid: Pid) {
+        processes::unregister(self.pid);
+        let _ = processes::register(|| Ok(((), pid)));
+        self.pid = pid;
+    }
+
+    /// Lets a pane go; what it prints from now on is not ours to see.
+    pub fn let_go(&mut self) {
+        if matches!(self.io, Some(Io::Pane(_))) {
+            processes::unregister(self.pid);
+            self.io = None;
+        }
+        self.close();
+    }
+
+    /// Tells whether it is a pane that is only captured.
+    pub fn is_captured(&self) -> bool {
+        matches!(&self.io, Some(Io::Pane(pane)) if pane.is_captured())
+    }
+
+    /// Rows of a pane that had to be taken over, because tmux showed something else.
+    pub fn healed(&self) -> u64 {
+        self.watch.healed
+    }
+
+    /// Takes the size that the pane has now: tmux changes it without asking anybody.
+    pub(super) fn follow_pane(&mut self) {
+        let Some(Io::Pane(pane)) = &self.io else { return };
+        let screen = self.session.screen();
+        if let Some((cols, rows)) = pane.size()
+            && (cols, rows) != (screen.cols(), screen.rows())
+            && cols > 0
+            && rows > 0
+        {
+            let now = self.now();
+            self.session.resize(now, cols, rows);
+            self.watch.at = Some(Instant::now() + QUIET);
+        }
+    }
+
+    /// Bytes came from a pane: once it is quiet, it is compared.
+    pub(super) fn compare_later(&mut self) {
+        if matches!(self.io, Some(Io::Pane(_))) {
+            self.watch.at = Some(Instant::now() + QUIET);
+        }
+    }
+
+    /// A pane that is only captured has changed.
+    pub(super) fn capture_soon(&mut self) {
+        let now = Instant::now();
+        let soon = self.watch.captured.map_or(now, |last| now.max(last + CAPTURE_PAUSE));
+        self.watch.at = Some(self.watch.at.map_or(soon, |at| at.min(soon)));
+    }
+
+    /// When a pane is to be captured next.
+    pub(super) fn capture_at(&self) -> Option<Instant> {
+        self.watch.at.filter(|_| !self.watch.is_under_way)
+    }
+
+    /// Captures the pane, if it is time to.
+    pub(super) fn capture_if_due(&mut self) {
+        if self.capture_at().is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        self.watch.at = None;
+        let Some(Io::Pane(pane)) = &self.io else { return };
+        self.watch.is_under_way = true;
+        let ((server, id), fed) = (pane.place(), self.watch.fed);
+        let history = pane.is_captured().then_some(self.watch.history);
+        self.run_aside(async move {
+            let capture = match history {
+                Some(history) => server.capture_since(&id, history).await,
+                None => {
+                    let capture = server.capture(&id).await;
+                    tokio::time::sleep_until(Instant::now() + ON_ITS_WAY).await;
+                    capture
+                }
+            };
+            Box::new(move |driver: &mut Driver| {
+                driver.watch.is_under_way = false;
+                driver.watch.captured = Some(Instant::now());
+                if let Ok(capture) = capture {
+                    driver.take_over(&capture, fed);
+                }
+            }) as Job
+        });
+    }
+
+    /// Does something elsewhere that takes its time, and then a job here, if we are still here.
+    pub(super) fn run_aside(&self, work: impl Future<Output = Job> + Send + 'static) {
+        // Weak while it lasts, or the pane could not be let go.
+        let jobs = self.jobs.clone();
+        tokio::spawn(async move {
+            let job = work.await;
+            if let Some(jobs) = jobs.upgrade() {
+                let _ = jobs.send(job).await;
+            }
+        });
+    }
+
+    /// Takes over what differs.
+    fn take_over(&mut self, capture: &Capture, fed: u64) {
+        let Some(Io::Pane(pane)) = &self.io else { return };
+        let is_captured = pane.is_captured();
+        // Something has come since, and what is compared is not of the same moment.
+        if self.watch.fed != fed && !is_captured {
+            return;
+        }
+        let now = self.now();
+        let (cols, rows) = (capture.info.cols, capture.info.rows);
+        let screen = self.session.screen();
+        if (cols, rows) != (screen.cols(), screen.rows()) {
+            self.session.resize(now, cols, rows);
+        }
+        if is_captured {
+            self.catch_up(capture);
+        }
+        let healed = self.session.heal(now, &capture.rows(), capture.cursor, is_captured);
+        if !is_captured {
+            self.watch.healed += healed as u64;
+        }
+        self.session.handle_drained(now);
+    }
+
+    /// Makes the screen scroll as far as the pane's did, and takes over its modes.
+    fn catch_up(&mut self, capture: &Capture) {
+        let now = self.now();
+        if self.session.screen().is_alternate() != capture.info.is_alternate {
+            let switch = if capture.info.is_alternate { "\x1b[?1049h" } else { "\x1b[?1049l" };
+            self.session.handle_output(now, switch.as_bytes());
+        }
+        let above = capture.history_size.saturating_sub(self.watch.history);
+        self.watch.history = capture.history_size;
+        let rows = self.session.screen().rows();
+        for chunk in capture.rows_above(above).chunks(rows) {
+            self.session.heal(now, chunk, capture.cursor, true);
+            let scroll = format!("\x1b[r\x1b[{rows}H{}", "\n".repeat(chunk.len()));
+            self.session.handle_output(now, scroll.as_bytes());
+        }
+        let modes = capture.modes();
+        if modes != self.watch.modes {
+            self.session.handle_output(now, modes.as_bytes());
+            self.watch.modes = modes;
+        }
+    }
+
+    /// The pipe of a pane has ended: the pane may be gone, or only its pipe, which is not ours alone to end.
+    pub(super) async fn lose_pipe(&mut self, buffer: &mut [u8]) {
+        let Some(Io::Pane(mut pane)) = self.io.take() else { return };
+        let (server, id) = pane.place();
+        match server.pane(&id).await {
+            Ok(info) if info.is_dead => self.finish_pane(*pane, buffer).await,
+            Ok(_) if pane.go_on_by_captures().is_ok() => {
+                self.hung_up = false;
+                // What scrolled away meanwhile is not known.
+                self.watch.history = usize::MAX;
+                self.io = Some(Io::Pane(pane));
+                self.capture_soon();
+            }
+            _ => self.end(Exit::Unknown),
+        }
+    }
+
+    /// Something was typed into a pane: until tmux has handed it on, the program has not read it.
+    pub(super) fn sync_input(&mut self) {
+        let Some(Io::Pane(pane)) = &self.io else { return };
+        let (server, _) = pane.place();
+        self.watch.unsynced += 1;
+        self.run_aside(async move {
+            server.sync().await;
+            Box::new(|driver: &mut Driver| {
+                driver.watch.unsynced -= 1;
+                driver.tell_unread();
+            }) as Job
+        });
+    }
+
+    /// The program of a pane waits for input: says so once all that it printed before has come.
+    pub(super) fn confirm_reading(&mut self) {
+        let Some(Io::Pane(pane)) = self.io.as_ref().filter(|_| !self.watch.is_syncing) else {
+            return;
+        };
+        self.watch.is_syncing = true;
+        let (server, id) = pane.place();
+        let history = pane.is_captured().then_some(self.watch.history);
+        self.run_aside(async move {
+            let capture = match history {
+                Some(history) => server.capture_since(&id, history).await.ok(),
+                None => {
+                    server.sync().await;
+                    None
+                }
+            };
+            Box::new(move |driver: &mut Driver| {
+                driver.watch.is_syncing = false;
+                if let Some(capture) = capture {
+                    driver.take_over(&capture, 0);
+                }
+                // It may have gone on meanwhile; then it is asked again.
+                if driver.reader().is_some() {
+                    driver.note_reading();
+                }
+            }) as Job
+        });
+    }
+
+    /// The pane's process has ended: another may have taken its place, the pane may be left with its last words, or
+    /// be gone.
+    pub(super) async fn finish_pane(&mut self, mut pane: Pane, buffer: &mut [u8]) {
+        let (server, id) = pane.place();
+        match noticed(&server, &id, self.pid()).await {
+            Some(info) if !info.is_dead && pane.follow(info.pid).is_ok() => {
+                // tmux has begun a new screen without a word.
+                self.lead(pane.pid());
+                self.take_output(b"\x1bc");
+                self.io = Some(Io::Pane(Box::new(pane)));
+                self.follow_pane();
+                self.capture_soon();
+            }
+            Some(info) => {
+                let is_captured = pane.is_captured();
+                // A pane is not dead before all that it printed is in its pipe.
+                self.drain(&Io::Pane(Box::new(pane)), buffer, Duration::ZERO).await;
+                if let Ok(capture) = server.capture(&id).await {
+                    let now = self.now();
+                    self.session.heal(now, &capture.rows(), capture.cursor, is_captured);
+                }
+                self.end(info.exit());
+            }
+            None => {
+                self.drain(&Io::Pane(Box::new(pane)), buffer, policy::DRAIN_MAX).await;
+                self.end(Exit::Unknown);
+            }
+        }
+    }
+}
+
+/// What tmux says of a pane once it has noticed that its process has ended; nothing, if the pane is gone.
+async fn noticed(server: &Server, id: &str, pid: i32) -> Option<PaneInfo> {
+    let mut found = None;
+    for _ in 0..NOTICED.1 {
+        found = server.pane(id).await.ok();
+        match &found {
+            Some(info) if info.is_dead && info.exit() == Exit::Unknown => server.reap().await,
+            Some(info) if !info.is_dead && info.pid == pid => {}
+            _ => break,
+        }
+        tokio::time::sleep_until(Instant::now() + NOTICED.0).await;
+    }
+    found
+}

@@ -1,0 +1,150 @@
+//! Panes of tmux among the terminals: attached when they are first asked for, or started by us.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rustix::process::Pid;
+
+use super::{
+    Entry, Sessions, SpawnSpec, image_of, integration, resolve, spawn_failed, wall_clock_ms,
+};
+use crate::backend::tmux::own::{OWN_SERVER, Where};
+use crate::backend::tmux::{self, Pane, Server};
+use crate::driver::{Driver, exit_of};
+use crate::error::ToolError;
+use crate::people::People;
+use crate::policy;
+use crate::socket::SESSION_VARIABLE;
+
+fn folder() -> Result<PathBuf, ToolError> {
+    crate::socket::runtime_dir().map_err(|error| ToolError::new("internal", error.to_string()))
+}
+
+impl Sessions {
+    /// The terminal of that id or name; without one, the only one there is. A pane of tmux becomes one when it is
+    /// first asked for.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub async fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
+        let known = self.known(id);
+        let Some((server, target)) = id.and_then(tmux::parse_id) else {
+            return match (known, id) {
+                (Err(error), Some(name)) => self.find_again(name).await.ok_or(error),
+                (known, _) => known,
+            };
+        };
+        match known {
+            Ok(entry) if entry.handle.call(exit_of).await.flatten().is_none() => Ok(entry),
+            // Another pane may have its number by now, in another server of that name.
+            Ok(entry) => Ok(self.attach(&server, target, None).await.unwrap_or(entry)),
+            Err(_) => self.attach(&server, target, None).await,
+        }
+    }
+
+    /// What was started in tmux by that name before we were.
+    async fn find_again(&self, name: &str) -> Option<Arc<Entry>> {
+        for server in tmux::servers() {
+            if let Some(pane) = server.pane_named(name).await {
+                return self.attach(&server, &pane, Some(name)).await.ok();
+            }
+        }
+        None
+    }
+
+    /// Listens to a pane.
+    async fn attach(
+        &self,
+        server: &Server,
+        target: &str,
+        name: Option<&str>,
+    ) -> Result<Arc<Entry>, ToolError> {
+        let _one_at_a_time = self.attaching.lock().await;
+        let found = server.pane(target).await?;
+        let id = server.id_of(&found.id);
+        if let Ok(entry) = self.known(Some(&id)) {
+            // What is left of one that has ended is known already.
+            if found.is_dead || entry.handle.call(exit_of).await.flatten().is_none() {
+                return Ok(entry);
+            }
+            self.lock().retain(|other| !Arc::ptr_eq(other, &entry));
+        }
+        self.check_room(&self.lock(), None)?;
+        let history = policy::limits().scrollback;
+        let (pane, capture) = if found.is_dead {
+            (Err(found.exit()), server.capture_everything(&found.id, history).await?)
+        } else {
+            let (pane, capture) = Pane::attach(server, &found, &folder()?, history).await?;
+            (Ok(pane), capture)
+        };
+        let pid = Pid::from_raw(capture.info.pid).ok_or_else(ToolError::gone)?;
+        let entry = Arc::new(Entry {
+            mark: format!("{SESSION_VARIABLE}={id}"),
+            id,
+            name: name.map(str::to_owned),
+            command: found.command,
+            pid,
+            created_ms: found.created * 1000,
+            handle: Driver::start_pane(pane, pid, &capture, history, None),
+            people: People::default(),
+            image: image_of(pid),
+            pane: Some((server.clone(), found.id)),
+        });
+        self.lock().push(Arc::clone(&entry));
+        Ok(entry)
+    }
+
+    /// Starts a program in a window of tmux, where it outlives us: of our own server, or in a session of the user's.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub async fn spawn_in_tmux(
+        &self,
+        spec: SpawnSpec,
+        session: Option<&str>,
+    ) -> Result<Arc<Entry>, ToolError> {
+        let _one_at_a_time = self.attaching.lock().await;
+        self.check_room(&self.lock(), spec.name.as_deref())?;
+        let integration = integration(&spec);
+        // Looked at before anything is started.
+        resolve(&spec, "", None, integration.as_ref())?;
+        let (server, place) = match session {
+            Some(session) => {
+                let (server, session) = tmux::split_server(session);
+                (server, Where::In(session))
+            }
+            None => (Server::named(OWN_SERVER), Where::Own(spec.cols, spec.rows)),
+        };
+        if let Some(name) = &spec.name
+            && let Some(pane) = server.pane_named(name).await
+        {
+            let id = server.id_of(&pane);
+            return Err(ToolError::argument(format!(
+                "name: {name:?} is {id} already: use it, or choose another name"
+            )));
+        }
+        let waiting = server.open(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
+        let id = server.id_of(&waiting.pane.place().1);
+        let mark = format!("{SESSION_VARIABLE}={id}");
+        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
+        let started = waiting.start(&start).await;
+        let (pane, capture) = started.map_err(|error| spawn_failed(&spec, &error))?;
+        let (pid, place) = (pane.pid(), pane.place());
+        let shell = integration.map(|integration| (integration.nonce, integration.kind));
+        let entry = Arc::new(Entry {
+            id,
+            command: shell_words::join(&spec.argv),
+            name: spec.name,
+            pid,
+            created_ms: wall_clock_ms(),
+            handle: Driver::start_pane(Ok(pane), pid, &capture, spec.scrollback, shell),
+            people: People::default(),
+            mark,
+            image: image_of(pid),
+            pane: Some(place),
+        });
+        self.lock().push(Arc::clone(&entry));
+        self.end_later(&entry, spec.ttl);
+        Ok(entry)
+    }
+}

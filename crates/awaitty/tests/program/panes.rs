@@ -1,0 +1,277 @@
+//! Panes of tmux: of a person's server, which is left as it was, and of our own.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+
+/// A person's tmux server, which is ended with the test.
+struct Tmux<'a> {
+    home: &'a Home,
+}
+
+impl Tmux<'_> {
+    fn start(home: &Home) -> Tmux<'_> {
+        let tmux = Tmux { home };
+        let size = ["-x", "80", "-y", "24"];
+        tmux.run(
+            &[&["-f", "/dev/null", "new-session", "-d"][..], &size, &["bash --norc"]].concat(),
+        );
+        tmux
+    }
+
+    fn run(&self, args: &[&str]) -> String {
+        let mut command = Command::new("tmux");
+        command.env("TMUX_TMPDIR", &self.home.dir).env_remove("TMUX").args(args);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn is_piped(&self) -> bool {
+        self.run(&["display-message", "-p", "-t", "%0", "#{pane_pipe}"]) == "1\n"
+    }
+}
+
+impl Drop for Tmux<'_> {
+    fn drop(&mut self) {
+        for server in [&[][..], &["-L", "awaitty"]] {
+            let mut command = Command::new("tmux");
+            command.env("TMUX_TMPDIR", &self.home.dir).args(server).arg("kill-server");
+            let _ = command.output();
+        }
+    }
+}
+
+fn server(home: &Home) -> Server {
+    Server::start(home.command().arg("mcp"))
+}
+
+const PANE: &str = "tmux:%0";
+
+/// A pane of a person's in a window of its own.
+fn window(tmux: &Tmux<'_>, command: &str) -> String {
+    let made = tmux.run(&["new-window", "-d", "-P", "-F", "#{pane_id}", command]);
+    format!("tmux:{}", made.trim_end())
+}
+
+fn send(server: &mut Server, input: &str, wait: Value) -> Value {
+    server.call("send_input", json!({"session_id": PANE, "input": input, "wait": wait}))
+}
+
+#[test]
+fn a_pane_is_a_session_like_any_other() {
+    let home = Home::new("pane");
+    let tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    let listed = server.call("list_sessions", json!({}));
+    assert_eq!(listed["sessions"][0]["session_id"], PANE, "{listed}");
+    assert_eq!(listed["sessions"][0]["command"], "bash");
+    assert!(!tmux.is_piped(), "looking at the list changes nothing");
+    let seen = server.call("snapshot", json!({"session_id": PANE}));
+    assert_eq!(seen["size"], json!({"cols": 80, "rows": 24}), "{seen}");
+    let met = send(&mut server, "seq 30; echo $((40+2))\n", json!({"text": "^42$"}));
+    assert_eq!(met["outcome"], "met", "{met}");
+    let ran = json!({"session_id": PANE, "command": "echo x; (exit 3)"});
+    let ran = server.call("run_command", ran);
+    assert_eq!((&ran["output"], &ran["exit_code"]), (&json!("x"), &json!(3)), "{ran}");
+    let ready = json!({"waits": [{"session_id": PANE, "ready": true}]});
+    assert_eq!(server.call("wait_for_any", ready)["outcome"], "met");
+    // It came by a pipe; tmux shows the same.
+    let ours = server.call("snapshot", json!({"session_id": PANE}))["text"].clone();
+    let theirs = tmux.run(&["capture-pane", "-p", "-t", "%0"]);
+    assert_eq!(ours.as_str().unwrap().trim_end(), theirs.trim_end());
+    let ended = send(&mut server, "echo last words; exit 7\n", json!({"exit": true}));
+    assert_eq!((&ended["outcome"], &ended["exited"]), (&json!("met"), &json!(true)), "{ended}");
+    let last = server.call("read_output", json!({"session_id": PANE}));
+    assert!(last.to_string().contains("\"last words\""), "{last}");
+}
+
+#[test]
+fn nothing_is_left_in_a_persons_server() {
+    let home = Home::new("left");
+    let tmux = Tmux::start(&home);
+    let before =
+        tmux.run(&["show-options", "-A", "-t", "0"]) + &tmux.run(&["show-environment", "-t", "0"]);
+    let mut one = server(&home);
+    let seen = one.call("snapshot", json!({"session_id": PANE}));
+    assert!(tmux.is_piped(), "{seen}");
+    one.call("close_session", json!({"session_id": PANE}));
+    while tmux.is_piped() {}
+    one.call("snapshot", json!({"session_id": PANE}));
+    assert!(tmux.is_piped(), "it can be had again");
+    // Dropping kills it.
+    drop(one);
+    while tmux.is_piped() {}
+    let after =
+        tmux.run(&["show-options", "-A", "-t", "0"]) + &tmux.run(&["show-environment", "-t", "0"]);
+    assert_eq!(before, after);
+    let size = tmux.run(&["display-message", "-p", "-t", "%0", "#{pane_width}x#{pane_height}"]);
+    assert_eq!(size, "80x24\n");
+}
+
+#[test]
+fn a_persons_pipe_and_copy_mode_are_left_alone() {
+    let home = Home::new("theirs");
+    let tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    tmux.run(&["pipe-pane", "-t", "%0", "cat >/dev/null"]);
+    let met = send(&mut server, "seq 100; echo $((40+2))\n", json!({"text": "^42$"}));
+    assert_eq!(met["outcome"], "met", "{met}");
+    let listed = server.call("list_sessions", json!({}));
+    assert_eq!(listed["sessions"][0]["backend"], "tmux (capture)", "{listed}");
+    let read = server.call("read_output", json!({"session_id": PANE}));
+    let lines = read["lines"].as_array().unwrap().iter().map(|line| line["text"].as_str().unwrap());
+    let numbers: Vec<u64> = lines.filter_map(|line| line.parse().ok()).collect();
+    assert_eq!(numbers, (1..=100).chain([42]).collect::<Vec<_>>(), "{read}");
+    let ran = server.call("run_command", json!({"session_id": PANE, "command": "echo hi"}));
+    assert_eq!(ran["code"], "unsupported", "{ran}");
+    assert!(tmux.is_piped(), "theirs");
+    tmux.run(&["pipe-pane", "-t", "%0"]);
+    tmux.run(&["copy-mode", "-t", "%0"]);
+    let refused = send(&mut server, "echo $((1+1))\n", json!({"text": "^2$"}));
+    assert!(refused["message"].as_str().unwrap().contains("leave_copy_mode"), "{refused}");
+    let left = json!({"session_id": PANE, "input": "echo $((1+1))\n", "leave_copy_mode": true, "wait": {"text": "^2$"}});
+    assert_eq!(server.call("send_input", left)["outcome"], "met");
+}
+
+#[test]
+fn what_is_spawned_in_tmux_outlives_us_and_is_found_again() {
+    let home = Home::new("own");
+    let _tmux = Tmux { home: &home };
+    let mut first = server(&home);
+    let spawn = json!({"command": "sh", "args": ["-c", "echo up; read x; echo got $x; exit 5"], "backend": "tmux",
+        "name": "build", "wait": {"text": "up"}});
+    let spawned = first.call("spawn", spawn);
+    assert_eq!(
+        (&spawned["outcome"], &spawned["session_id"]),
+        (&json!("met"), &json!("tmux:awaitty/%0")),
+        "{spawned}"
+    );
+    first.end();
+    let mut second = server(&home);
+    let seen = second.call("snapshot", json!({"session_id": "build"}));
+    assert_eq!(seen["text"], "up", "{seen}");
+    let ended = json!({"session_id": "build", "input": "on\n", "wait": {"exit": true}});
+    let ended = second.call("send_input", ended);
+    assert_eq!(ended["exit_code"], 5, "{ended}");
+    let last = second.call("snapshot", json!({"session_id": "build"}));
+    assert!(last["text"].as_str().unwrap().ends_with("got on"), "{last}");
+    let closed = second.call("close_session", json!({"session_id": "build", "kill": true}));
+    assert_eq!(closed["closed"], true, "{closed}");
+    let missing = second.call("spawn", json!({"command": "no-such-program", "backend": "tmux"}));
+    assert_eq!(missing["code"], "spawn_failed");
+}
+
+#[test]
+fn our_own_pane_is_typed_into_only_by_force() {
+    let home = Home::new("mine");
+    let tmux = Tmux::start(&home);
+    let socket = tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0"]);
+    let mut command = home.command();
+    command.arg("mcp").env("TMUX", socket.trim_end()).env("TMUX_PANE", "%0");
+    let mut server = Server::start(&mut command);
+    let listed = server.call("list_sessions", json!({}));
+    assert_eq!(listed["sessions"][0]["own"], true, "{listed}");
+    let refused = send(&mut server, "x", json!({"settled": 0}));
+    assert_eq!(refused["code"], "denied", "{refused}");
+    let forced = json!({"session_id": PANE, "input": "echo $((1+1))\n", "force": true, "wait": {"text": "^2$"}});
+    assert_eq!(server.call("send_input", forced)["outcome"], "met");
+    let other = window(&tmux, "exec cat");
+    let sent = server.call("send_input", json!({"session_id": other, "input": "x"}));
+    assert_eq!(sent["sent_bytes"], 1, "{sent}");
+}
+
+#[test]
+fn a_program_gets_a_window_in_a_persons_session() {
+    let home = Home::new("window");
+    let tmux = Tmux::start(&home);
+    tmux.run(&["rename-session", "work"]);
+    let before = tmux.run(&["show-options", "-A", "-t", "work"]);
+    let mut first = server(&home);
+    let spawn = json!({"command": "sh", "args": ["-c", "echo up; read x; exit 4"], "backend": "tmux",
+        "tmux_session": "work", "name": "helper", "wait": {"text": "up"}});
+    let spawned = first.call("spawn", spawn);
+    assert_eq!(
+        (&spawned["session_id"], &spawned["rows"]),
+        (&json!("tmux:%1"), &json!(24)),
+        "{spawned}"
+    );
+    assert_eq!(
+        tmux.run(&["display-message", "-p", "#{window_index}"]),
+        "0\n",
+        "they look at the same window"
+    );
+    assert_eq!(before, tmux.run(&["show-options", "-A", "-t", "work"]));
+    first.end();
+    let mut second = server(&home);
+    let ended = json!({"session_id": "helper", "input": "on\n", "wait": {"exit": true}});
+    assert_eq!(second.call("send_input", ended)["exit_code"], 4);
+    second.end();
+    // What is left of it is found as well.
+    let mut third = server(&home);
+    let seen = third.call("snapshot", json!({"session_id": "helper"}));
+    assert_eq!((&seen["state"], &seen["exit_code"]), (&json!("exited"), &json!(4)), "{seen}");
+    let missing = json!({"command": "cat", "backend": "tmux", "tmux_session": "nope"});
+    let missing = third.call("spawn", missing);
+    assert!(missing["message"].as_str().unwrap().contains("nope"), "{missing}");
+}
+
+#[test]
+fn other_servers_are_listed_when_they_are_named() {
+    let home = Home::new("others");
+    let tmux = Tmux::start(&home);
+    tmux.run(&["-L", "other", "-f", "/dev/null", "new-session", "-d", "exec cat"]);
+    let mut server = Server::start(home.command().args(["mcp", "--tmux-socket", "other"]));
+    let listed = server.call("list_sessions", json!({}));
+    let ids: Vec<&str> = (listed["sessions"].as_array().unwrap().iter())
+        .map(|session| session["session_id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["tmux:%0", "tmux:other/%0"], "{listed}");
+    assert_eq!(server.call("list_sessions", json!({"tmux": false}))["sessions"], json!([]));
+    let sent = json!({"session_id": "tmux:other/%0", "input": "hi\n", "wait": {"text": "^hi\nhi"}});
+    assert_eq!(server.call("send_input", sent)["outcome"], "met");
+    tmux.run(&["-L", "other", "kill-server"]);
+}
+
+#[test]
+fn what_is_long_arrives_whole_whoever_has_the_pipe() {
+    let home = Home::new("long");
+    let tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    // More than fits into one command, and than a terminal holds; with what tmux would take for its own.
+    let text = "0123456789;#{pane_id}%%'\"\\ ".repeat(4_000);
+    let counts = "stty raw -echo; echo UP; head -c 108000 | cksum; echo; exec cat";
+    assert_eq!(text.len(), 108_000);
+    let mut sums = Vec::new();
+    for is_piped in [false, true] {
+        let pane = window(&tmux, counts);
+        if is_piped {
+            tmux.run(&["pipe-pane", "-t", &pane[5..], "cat >/dev/null"]);
+        }
+        let up = json!({"session_id": pane, "pattern": "UP", "since": "screen"});
+        assert_eq!(server.call("wait_for_text", up)["found"], true);
+        let sent = json!({"session_id": pane, "input": text, "wait": {"text": r"^ *\d+ 108000", "timeout_ms": 30_000}});
+        let sent = server.call("send_input", sent);
+        assert_eq!(sent["outcome"], "met", "{sent}");
+        sums.push(sent["match"]["text"].as_str().unwrap().trim().to_owned());
+    }
+    assert_eq!(sums[0], sums[1]);
+}
+
+#[test]
+fn channels_of_tmux_up_to_their_limit() {
+    let home = Home::new("many");
+    let tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    let mut wait = |i: usize| {
+        server.call("wait_for_channel", json!({"channel": format!("tmux:c{i}"), "timeout_ms": 0}))
+    };
+    for i in 0..awaitty::backend::tmux::channels::CHANNELS_MAX {
+        assert_eq!(wait(i)["outcome"], "timeout");
+    }
+    assert_eq!(wait(1_000)["code"], "limit_reached");
+    assert_eq!(wait(0)["outcome"], "timeout", "one that is there already");
+    drop(tmux);
+}
