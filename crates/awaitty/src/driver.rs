@@ -160,6 +160,8 @@ pub struct Driver {
     alternate_since: Option<Time>,
     /// What is known of a pane besides.
     watch: pane::Watch,
+    /// The last read found nothing more.
+    is_drained: bool,
     /// Our own jobs, for what takes its time elsewhere.
     jobs: mpsc::WeakSender<Job>,
 }
@@ -213,6 +215,7 @@ impl Driver {
             reading_since: None,
             alternate_since: None,
             watch: pane::Watch::default(),
+            is_drained: true,
             jobs: jobs.downgrade(),
         };
         prepare(&mut driver);
@@ -347,6 +350,7 @@ impl Driver {
 
     /// Reads until there is nothing left, or until the others have waited long enough.
     fn read_some(&mut self, buffer: &mut [u8]) {
+        self.is_drained = false;
         for _ in 0..policy::READS_IN_A_ROW {
             let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
             match pty.read(buffer) {
@@ -357,6 +361,7 @@ impl Driver {
                 }
                 ReadEnd::Changed => self.capture_soon(),
                 ReadEnd::Drained => {
+                    self.is_drained = true;
                     let now = self.now();
                     self.session.handle_drained(now);
                     return;

@@ -270,8 +270,8 @@ impl Sessions {
             }
             end(&entry, ending).await;
             if let (Some((server, pane)), Ending::Kill(..), false) = (&entry.pane, ending, keep) {
-                // It may be gone by itself.
-                let _ = server.kill_pane(pane).await;
+                let pid = entry.handle.call(|driver| driver.pid()).await;
+                server.kill_pane(pane, pid.unwrap_or_default()).await;
             }
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
         };

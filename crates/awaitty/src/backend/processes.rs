@@ -140,7 +140,9 @@ fn outlives_us(pid: i32) -> bool {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let is_waiter = words.split(|&byte| byte == 0).nth(1) == Some(b"tmux-wait".as_slice());
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    is_waiter || name.trim_end() == "tmux: server" && !carries_any(pid, &session_mark(""))
+    let is_server = name.trim_end() == "tmux: server" && !carries_any(pid, &session_mark(""));
+    // What was started in a pane and has lost its parent is ours only because that server is.
+    is_waiter || is_server || carries_any(pid, &session_mark("tmux:"))
 }
 
 /// Kills what a server left that was killed itself: the processes that carry its socket in their environment

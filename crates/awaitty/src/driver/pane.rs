@@ -13,6 +13,7 @@ use rustix::process::Pid;
 use tokio::time::Instant;
 
 use super::{Driver, Handle, Job};
+use crate::backend::pty::ReadEnd;
 use crate::backend::tmux::{Capture, Pane, PaneInfo, Server};
 use crate::backend::{Io, processes};
 use crate::policy;
@@ -27,8 +28,10 @@ const ON_ITS_WAY: Duration = Duration::from_millis(50);
 /// How soon a pane that is captured is captured again.
 const CAPTURE_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long tmux is given to notice that a process has ended, and how often it is asked.
-const NOTICED: (Duration, u32) = (Duration::from_millis(5), 100);
+/// How long tmux is given to notice that a process has ended, and how soon it is asked again.
+const NOTICED_MAX: Duration = Duration::from_secs(2);
+/// See [`NOTICED_MAX`].
+const NOTICED_PAUSE: Duration = Duration::from_millis(5);
 
 /// What is known of a pane besides its screen.
 #[derive(Debug, Default)]
@@ -39,6 +42,9 @@ pub(super) struct Watch {
     is_under_way: bool,
     /// When it was captured last.
     captured: Option<Instant>,
+    /// Captures that were begun, and the newest of those that were taken over.
+    begun: u64,
+    taken: u64,
     /// Rows above its screen, and its modes, at the last capture.
     history: usize,
     modes: String,
@@ -156,6 +162,8 @@ impl Driver {
         self.watch.is_under_way = true;
         let ((server, id), fed) = (pane.place(), self.watch.fed);
         let history = pane.is_captured().then_some(self.watch.history);
+        self.watch.begun += 1;
+        let number = self.watch.begun;
         self.run_aside(async move {
             let capture = match history {
                 Some(history) => server.capture_since(&id, history).await,
@@ -168,8 +176,10 @@ impl Driver {
             Box::new(move |driver: &mut Driver| {
                 driver.watch.is_under_way = false;
                 driver.watch.captured = Some(Instant::now());
-                if let Ok(capture) = capture {
-                    driver.take_over(&capture, fed);
+                match capture {
+                    Ok(capture) => driver.take_over(&capture, number, fed),
+                    Err(_) if driver.is_captured() => driver.capture_soon(),
+                    Err(_) => {}
                 }
             }) as Job
         });
@@ -188,9 +198,14 @@ impl Driver {
     }
 
     /// Takes over what differs.
-    fn take_over(&mut self, capture: &Capture, fed: u64) {
+    fn take_over(&mut self, capture: &Capture, number: u64, fed: u64) {
         let Some(Io::Pane(pane)) = &self.io else { return };
         let is_captured = pane.is_captured();
+        // A newer one was faster.
+        if number <= self.watch.taken {
+            return;
+        }
+        self.watch.taken = number;
         // Something has come since, and what is compared is not of the same moment.
         if self.watch.fed != fed && !is_captured {
             return;
@@ -272,6 +287,8 @@ impl Driver {
         self.watch.is_syncing = true;
         let (server, id) = pane.place();
         let history = pane.is_captured().then_some(self.watch.history);
+        self.watch.begun += 1;
+        let number = self.watch.begun;
         self.run_aside(async move {
             let capture = match history {
                 Some(history) => server.capture_since(&id, history).await.ok(),
@@ -283,10 +300,10 @@ impl Driver {
             Box::new(move |driver: &mut Driver| {
                 driver.watch.is_syncing = false;
                 if let Some(capture) = capture {
-                    driver.take_over(&capture, 0);
+                    driver.take_over(&capture, number, 0);
                 }
-                // It may have gone on meanwhile; then it is asked again.
-                if driver.reader().is_some() {
+                // It may have gone on meanwhile, or we are behind; then it is asked again.
+                if driver.reader().is_some() && driver.is_drained {
                     driver.note_reading();
                 }
             }) as Job
@@ -297,8 +314,8 @@ impl Driver {
     /// be gone.
     pub(super) async fn finish_pane(&mut self, mut pane: Pane, buffer: &mut [u8]) {
         let (server, id) = pane.place();
-        match noticed(&server, &id, self.pid()).await {
-            Some(info) if !info.is_dead && pane.follow(info.pid).is_ok() => {
+        match self.noticed(&server, &id, &pane, buffer).await {
+            Some(info) if !info.is_dead && info.pid != self.pid() && pane.follow(&info).is_ok() => {
                 // tmux has begun a new screen without a word.
                 self.lead(pane.pid());
                 self.take_output(b"\x1bc");
@@ -309,7 +326,8 @@ impl Driver {
             Some(info) => {
                 let is_captured = pane.is_captured();
                 // A pane is not dead before all that it printed is in its pipe.
-                self.drain(&Io::Pane(Box::new(pane)), buffer, Duration::ZERO).await;
+                let patience = if info.is_dead { Duration::ZERO } else { policy::DRAIN_MAX };
+                self.drain(&Io::Pane(Box::new(pane)), buffer, patience).await;
                 if let Ok(capture) = server.capture(&id).await {
                     let now = self.now();
                     self.session.heal(now, &capture.rows(), capture.cursor, is_captured);
@@ -322,19 +340,30 @@ impl Driver {
             }
         }
     }
-}
 
-/// What tmux says of a pane once it has noticed that its process has ended; nothing, if the pane is gone.
-async fn noticed(server: &Server, id: &str, pid: i32) -> Option<PaneInfo> {
-    let mut found = None;
-    for _ in 0..NOTICED.1 {
-        found = server.pane(id).await.ok();
-        match &found {
-            Some(info) if info.is_dead && info.exit() == Exit::Unknown => server.reap().await,
-            Some(info) if !info.is_dead && info.pid == pid => {}
-            _ => break,
+    /// What tmux says of a pane once it has noticed that its process has ended; nothing, if the pane is gone. What is
+    /// still to come is read meanwhile, because tmux waits for that.
+    async fn noticed(
+        &mut self,
+        server: &Server,
+        id: &str,
+        pane: &Pane,
+        buffer: &mut [u8],
+    ) -> Option<PaneInfo> {
+        let (pid, deadline) = (self.pid(), Instant::now() + NOTICED_MAX);
+        loop {
+            while let ReadEnd::Bytes(count) = pane.read(buffer) {
+                self.take_output(&buffer[..count]);
+            }
+            let found = server.pane(id).await.ok();
+            let is_open = found.as_ref().is_some_and(|info| {
+                info.is_dead && info.exit() == Exit::Unknown || !info.is_dead && info.pid == pid
+            });
+            if !is_open || Instant::now() >= deadline {
+                return found;
+            }
+            server.reap().await;
+            tokio::time::sleep_until(Instant::now() + NOTICED_PAUSE).await;
         }
-        tokio::time::sleep_until(Instant::now() + NOTICED.0).await;
     }
-    found
 }

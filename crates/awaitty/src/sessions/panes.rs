@@ -143,6 +143,8 @@ impl Sessions {
             image: image_of(pid),
             pane: Some(place),
         });
+        // A server that was started anew begins to count anew.
+        self.lock().retain(|other| other.id != entry.id);
         self.lock().push(Arc::clone(&entry));
         self.end_later(&entry, spec.ttl);
         Ok(entry)

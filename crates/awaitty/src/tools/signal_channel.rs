@@ -75,8 +75,12 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     if let Some(of_tmux) = &name.tmux {
         return signal_tmux(&context, &name, of_tmux, status.is_some() || message.is_some()).await;
     }
-    // A terminal's mark ends in its id, and begins with the number of the server it belongs to.
-    let session = session.map(|mark| mark.rsplit('-').next().unwrap_or_default().to_owned());
+    // A terminal's mark ends in its id, and begins with the number of the server it belongs to; a pane's is its id.
+    let id = |mark: &str| match mark.split_once('-') {
+        Some((_, id)) if !mark.starts_with("tmux:") => id.to_owned(),
+        _ => mark.to_owned(),
+    };
+    let session = session.as_deref().map(id);
     let signal = Signal { number: 0, status, message, session, pid };
     let count = context.sessions.signals.signal(&channel, signal)?;
     if let Some(own) = context.sessions.socket().filter(|_| !relayed) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{COLS_MAX, ROWS_MAX};
@@ -176,7 +177,10 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
             )));
         }
         (Backend::Tmux, session) => {
-            context.sessions.spawn_in_tmux(spec, session.as_deref()).await?
+            // To its end even if the caller goes away, or a window would be left half made.
+            let sessions = Arc::clone(&context.sessions);
+            let spawned = async move { sessions.spawn_in_tmux(spec, session.as_deref()).await };
+            tokio::spawn(spawned).await.map_err(|_| ToolError::gone())??
         }
     };
     let size = entry.handle.call(|driver| {
@@ -192,8 +196,7 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
             wait_and_show(&context, &entry, &channel, Show::Screen).await?
         }
         None => {
-            let frame =
-                entry.handle.call(|driver| std::sync::Arc::clone(driver.session().frame())).await;
+            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
             let frame = frame.ok_or_else(ToolError::gone)?;
             (WaitOutput::at(&frame), header(&entry, &frame, "started"))
         }

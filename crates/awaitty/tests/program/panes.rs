@@ -265,13 +265,44 @@ fn channels_of_tmux_up_to_their_limit() {
     let home = Home::new("many");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
-    let mut wait = |i: usize| {
-        server.call("wait_for_channel", json!({"channel": format!("tmux:c{i}"), "timeout_ms": 0}))
-    };
-    for i in 0..awaitty::backend::tmux::channels::CHANNELS_MAX {
-        assert_eq!(wait(i)["outcome"], "timeout");
+    let wait = |i: usize, ms: u64| json!({"channel": format!("tmux:c{i}"), "timeout_ms": ms});
+    let max = awaitty::backend::tmux::channels::CHANNELS_MAX;
+    for i in 0..max {
+        server
+            .send("tools/call", json!({"name": "wait_for_channel", "arguments": wait(i, 600_000)}));
     }
-    assert_eq!(wait(1_000)["code"], "limit_reached");
-    assert_eq!(wait(0)["outcome"], "timeout", "one that is there already");
-    drop(tmux);
+    // One that nobody waits for makes room for those.
+    while server.call("wait_for_channel", wait(max, 0))["code"] != "limit_reached" {}
+    assert_eq!(
+        server.call("wait_for_channel", wait(0, 0))["outcome"],
+        "timeout",
+        "it is there already"
+    );
+    tmux.run(&["wait-for", "-S", "c0"]);
+    let met = server.call("wait_for_channel", json!({"channel": "tmux:c0", "since": 0}));
+    assert_eq!(met["outcome"], "met");
+    // Nobody waits for that any more.
+    assert_eq!(server.call("wait_for_channel", wait(max, 0))["outcome"], "timeout");
+}
+
+#[test]
+fn a_process_that_takes_anothers_place_is_followed_whoever_has_the_pipe() {
+    let home = Home::new("again");
+    let tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    for is_piped in [false, true] {
+        let pane = window(&tmux, "echo UP; exec cat");
+        if is_piped {
+            tmux.run(&["pipe-pane", "-t", &pane[5..], "cat >/dev/null"]);
+        }
+        let up = json!({"session_id": pane, "pattern": "UP", "since": "screen"});
+        assert_eq!(server.call("wait_for_text", up)["found"], true);
+        tmux.run(&["respawn-pane", "-k", "-t", &pane[5..], "stty -echo; echo REBORN; exec cat"]);
+        let reborn = json!({"session_id": pane, "pattern": "REBORN", "since": "screen"});
+        assert_eq!(server.call("wait_for_text", reborn)["found"], true);
+        for i in 0..3 {
+            let sent = json!({"session_id": pane, "input": format!("line {i}\n"), "wait": {"text": format!("^line {i}")}});
+            assert_eq!(server.call("send_input", sent)["outcome"], "met", "{is_piped} {i}");
+        }
+    }
 }

@@ -83,6 +83,7 @@ fn mistakes() -> Vec<(&'static str, Value)> {
         ("spawn", json!({"command": "cat", "backend": "tmux", "tmux_session": "work"})),
         ("snapshot", json!({"session_id": "tmux:%0"})),
         ("snapshot", json!({"session_id": "tmux:"})),
+        ("snapshot", json!({"session_id": ""})),
         ("wait_for_channel", json!({"channel": "tmux:a b"})),
         ("wait_for_channel", json!({"channel": "tmux:a"})),
         ("signal_channel", json!({"channel": "tmux:a"})),

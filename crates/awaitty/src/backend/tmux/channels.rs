@@ -15,9 +15,9 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
+use tokio::task::AbortHandle;
 
 use super::{Server, TmuxError};
-use crate::backend::processes;
 use crate::sessions::Sessions;
 
 /// Channels that are waited for at a time, each by two processes.
@@ -43,7 +43,14 @@ impl Channel {
 /// The channels that somebody has waited for.
 #[derive(Debug, Default)]
 pub struct Waiters {
-    running: Mutex<HashMap<Channel, watch::Receiver<bool>>>,
+    running: Mutex<HashMap<Channel, Waiter>>,
+}
+
+/// Who waits for a channel, and tells by `lost` that its server is gone.
+#[derive(Debug)]
+struct Waiter {
+    lost: Arc<watch::Sender<bool>>,
+    task: AbortHandle,
 }
 
 impl Waiters {
@@ -61,32 +68,41 @@ impl Waiters {
         }
         let server = channel.server.pid().await?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|_, lost| !*lost.borrow());
-        if let Some(running) = running.get(channel) {
-            return Ok(running.clone());
+        running.retain(|_, waiter| !*waiter.lost.borrow());
+        if let Some(waiter) = running.get(channel) {
+            return Ok(waiter.lost.subscribe());
         }
         if running.len() >= CHANNELS_MAX {
-            return Err(TmuxError::TooManyChannels);
+            // One that nobody waits for any more makes room.
+            let idle = running.iter().find(|(_, waiter)| waiter.lost.receiver_count() == 0);
+            let idle =
+                idle.map(|(channel, _)| channel.clone()).ok_or(TmuxError::TooManyChannels)?;
+            if let Some(waiter) = running.remove(&idle) {
+                waiter.task.abort();
+            }
         }
         let (lost, receiver) = watch::channel(false);
-        running.insert(channel.clone(), receiver.clone());
-        let (sessions, channel) = (Arc::downgrade(sessions), channel.clone());
-        tokio::spawn(async move {
+        let lost = Arc::new(lost);
+        let sessions = Arc::downgrade(sessions);
+        let (key, channel, told) = (channel.clone(), channel.clone(), Arc::clone(&lost));
+        let task = tokio::spawn(async move {
             while channel.is_signalled(&server).await
                 && let Some(sessions) = sessions.upgrade()
             {
                 // It has a name that channels may have.
                 let _ = sessions.signals.signal(&channel.key(), Signal::default());
             }
-            let _ = lost.send(true);
+            told.send_replace(true);
         });
+        running.insert(key, Waiter { lost, task: task.abort_handle() });
         Ok(receiver)
     }
 
     /// The waiter for a channel, if it is waited for.
     pub fn running(&self, channel: &Channel) -> Option<watch::Receiver<bool>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.get(channel).filter(|lost| !*lost.borrow()).cloned()
+        let waiter = running.get(channel).filter(|waiter| !*waiter.lost.borrow())?;
+        Some(waiter.lost.subscribe())
     }
 }
 
@@ -96,16 +112,24 @@ impl Channel {
         let Ok((mut child, pid)) = self.start_waiter() else { return false };
         // Waiting for a child closes what it reads from, which is what it goes by.
         let held = child.stdin.take();
+        let _reaped = super::Reaped(pid);
         let ended = child.wait().await;
         drop(held);
-        processes::unregister(pid);
-        ended.is_ok_and(|status| status.success())
-            && self.server.pid().await.is_ok_and(|now| now == server)
+        let is_gone = || async {
+            match self.server.pid().await {
+                Ok(now) => now != server,
+                // It may only be slow.
+                Err(error) => matches!(error, TmuxError::NoServer(_)),
+            }
+        };
+        ended.is_ok_and(|status| status.success()) && !is_gone().await
     }
 
     fn start_waiter(&self) -> io::Result<(Child, Pid)> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["tmux-wait", &self.name]).args(self.server.name());
+        command.args(["tmux-wait", "--", &self.name]).args(self.server.name());
+        // What ends us is not to end it.
+        command.process_group(0);
         // Nothing is ever written: that it ends is what is heard.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         super::start(command)
@@ -116,7 +140,7 @@ impl Channel {
     /// # Errors
     /// If there is no server.
     pub async fn signal(&self) -> Result<(), TmuxError> {
-        self.server.run(&["wait-for", "-S", &self.name]).await.map(drop)
+        self.server.run(&["wait-for", "-S", "--", &self.name]).await.map(drop)
     }
 }
 
@@ -131,7 +155,7 @@ pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let mut child = tmux(&["wait-for", name]).spawn()?;
+    let mut child = tmux(&["wait-for", "--", name]).spawn()?;
     let pidfd = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     let input = io::stdin();
     let mut sides = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&input, PollFlags::IN)];
@@ -140,7 +164,7 @@ pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
         // A wait that is only dropped would take the next signal away. If somebody else waits too, they would be
         // woken, and take the signal anyway.
         if !is_waited_for_by_others(name, child.id()) {
-            tmux(&["wait-for", "-S", name]).status()?;
+            tmux(&["wait-for", "-S", "--", name]).status()?;
         }
         child.kill()?;
     }

@@ -21,7 +21,8 @@ use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
 use super::processes;
-use crate::socket::SESSION_VARIABLE;
+use crate::sessions::SECRET_PREFIX;
+use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 
 pub use capture::Capture;
 pub use pane::Pane;
@@ -106,15 +107,20 @@ impl Server {
             command.args(["-L", name]);
         }
         // A server that is started by this is nobody's terminal.
-        command.env_remove(SESSION_VARIABLE);
+        command.env_remove(SESSION_VARIABLE).env_remove(SOCKET_VARIABLE);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with(SECRET_PREFIX) {
+                command.env_remove(name);
+            }
+        }
         command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.kill_on_drop(true);
         let (child, pid) = start(command).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => TmuxError::NotInstalled,
             _ => TmuxError::Other(error.to_string()),
         })?;
+        let _reaped = Reaped(pid);
         let output = tokio::time::timeout(ANSWER_TIMEOUT, child.wait_with_output()).await;
-        processes::unregister(pid);
         let output = match output {
             Ok(Ok(output)) => output,
             Ok(Err(error)) => return Err(TmuxError::Other(error.to_string())),
@@ -191,7 +197,8 @@ impl Server {
         let format = format!("#{{{}}} #{{pane_id}}", own::NAME_OPTION);
         let listed = self.run(&["list-panes", "-a", "-F", &format]).await.ok()?;
         let mut panes = listed.lines().filter_map(|line| line.split_once(' '));
-        panes.find(|(found, _)| *found == name).map(|(_, pane)| pane.to_owned())
+        // Panes without a name are most.
+        panes.find(|(found, _)| *found == name && !name.is_empty()).map(|(_, pane)| pane.to_owned())
     }
 
     /// The same, and the rows that came to be above it since that many were there.
@@ -228,12 +235,12 @@ impl Server {
         let _ = self.run(&["pipe-pane", "-t", pane]).await;
     }
 
-    /// Ends a pane.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub async fn kill_pane(&self, pane: &str) -> Result<(), TmuxError> {
-        self.run(&["kill-pane", "-t", pane]).await.map(drop)
+    /// Ends a pane, if it is still that of the process: a server that was started anew begins to count anew.
+    pub async fn kill_pane(&self, pane: &str, pid: i32) {
+        let is_it = format!("#{{==:#{{pane_pid}},{pid}}}");
+        let kill = format!("kill-pane -t {pane}");
+        // It may be gone by itself.
+        let _ = self.run(&["if-shell", "-F", "-t", pane, &is_it, &kill]).await;
     }
 
     /// Leaves the pane's copy mode, or another of tmux's own.
@@ -254,6 +261,15 @@ fn start(mut command: Command) -> std::io::Result<(Child, Pid)> {
         let pid = pid.ok_or(std::io::ErrorKind::NotFound)?;
         Ok(((child, pid), pid))
     })
+}
+
+/// A process that is ours to reap until this is dropped, whoever gives up on it.
+struct Reaped(Pid);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        processes::unregister(self.0);
+    }
 }
 
 /// What no pane shows.

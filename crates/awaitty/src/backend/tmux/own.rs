@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
-use super::pane::{Removed, own_command};
+use super::pane::listen;
 use super::{ANSWER_TIMEOUT, Capture, Pane, Server, TmuxError};
 use crate::backend::pty::Start;
 
@@ -84,12 +84,7 @@ impl Server {
         folder: &Path,
         history: usize,
     ) -> Result<Waiting, TmuxError> {
-        let other = |error: io::Error| TmuxError::Other(error.to_string());
-        let nonce = crate::shell::Nonce::new().map_err(other)?;
-        let socket = folder.join(format!("start-{}.sock", &nonce.as_str()[..12]));
-        let listener = UnixListener::bind(&socket).map_err(other)?;
-        let _removed = Removed(&socket);
-        let launcher = own_command("tmux-start", &socket).map_err(other)?;
+        let (listener, launcher, _removed) = listen(folder, "tmux-start")?;
         let id = match place {
             Where::Own(cols, rows) => {
                 self.new_session(name, (cols, rows), history, &launcher).await?
@@ -99,14 +94,16 @@ impl Server {
         let opened = self.settle(&id, place, name, &listener).await;
         let attached = match opened {
             Ok(launcher) => {
-                let info = self.pane(&id).await?;
-                let attached = Pane::attach(self, &info, folder, history).await;
+                let attached = match self.pane(&id).await {
+                    Ok(info) => Pane::attach(self, &info, folder, history).await,
+                    Err(error) => Err(error),
+                };
                 attached.map(|(pane, capture)| Waiting { launcher, pane, capture })
             }
             Err(error) => Err(error),
         };
         if attached.is_err() {
-            let _ = self.kill_pane(&id).await;
+            let _ = self.run(&["kill-pane", "-t", &id]).await;
         }
         attached
     }
@@ -195,6 +192,16 @@ impl Waiting {
     /// # Errors
     /// What the kernel said; the pane is gone then.
     pub async fn start(mut self, start: &Start) -> io::Result<(Pane, Capture)> {
+        if let Err(error) = self.tell(start).await {
+            let (server, id) = self.pane.place();
+            let _ = server.run(&["kill-pane", "-t", &id]).await;
+            return Err(error);
+        }
+        Ok((self.pane, self.capture))
+    }
+
+    /// Tells the launcher what to start, and hears what came of it.
+    async fn tell(&mut self, start: &Start) -> io::Result<()> {
         let bytes = |text: &OsString| text.as_bytes().to_vec();
         let told = Told {
             program: start.program.as_os_str().as_bytes().to_vec(),
@@ -206,14 +213,10 @@ impl Waiting {
         self.launcher.write_all(&serde_json::to_vec(&told)?).await?;
         self.launcher.shutdown().await?;
         let mut said = String::new();
-        self.launcher.read_to_string(&mut said).await?;
+        tokio::time::timeout(ANSWER_TIMEOUT, self.launcher.read_to_string(&mut said)).await??;
         match said.parse() {
-            Ok(errno) => {
-                let (server, id) = self.pane.place();
-                let _ = server.kill_pane(&id).await;
-                Err(io::Error::from_raw_os_error(errno))
-            }
-            Err(_) => Ok((self.pane, self.capture)),
+            Ok(errno) => Err(io::Error::from_raw_os_error(errno)),
+            Err(_) => Ok(()),
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::net::UnixListener;
 use tokio::time::Instant;
 
 use super::typing::Typing;
-use super::{ANSWER_TIMEOUT, Capture, PaneInfo, Server, TmuxError, pipe, quoted};
+use super::{ANSWER_TIMEOUT, Capture, PaneInfo, Server, TmuxError, mark, pipe, quoted};
 use crate::backend::pty::{self, InputModes, ReadEnd};
 
 /// Bytes that are typed at once, and bytes that a program has not read from which on it gets no more: a little less
@@ -61,12 +61,9 @@ impl Pane {
         history: usize,
     ) -> Result<(Pane, Capture), TmuxError> {
         let other = |error: io::Error| TmuxError::Other(error.to_string());
-        let nonce = crate::shell::Nonce::new().map_err(other)?;
-        let socket = folder.join(format!("pane-{}.sock", &nonce.as_str()[..12]));
-        let listener = UnixListener::bind(&socket).map_err(other)?;
-        let _removed = Removed(&socket);
+        let mark = mark()?;
+        let (listener, command, _removed) = listen(folder, "tmux-pipe")?;
         // tmux looks for formats and dates in what it has a shell run for a pipe.
-        let command = own_command("tmux-pipe", &socket).map_err(other)?;
         let command = command.replace('#', "##").replace('%', "%%");
         // Looked at and taken in one go, so that nobody's pipe is ever taken away. In both directions, because tmux
         // notices the end of one that it only writes to when it writes.
@@ -74,13 +71,13 @@ impl Pane {
         let refuse = format!("display-message -p -t {} {PIPED}", info.id);
         let guard = ["if-shell", "-F", "-t", &info.id, "#{pane_pipe}", &refuse, &take, ";"];
         let mut args: Vec<String> = guard.map(str::to_owned).into();
-        args.extend(Capture::everything(&info.id, nonce.as_str(), history));
+        args.extend(Capture::everything(&info.id, &mark, history));
         let said = server.run(&args).await?;
         let (is_piped, said) = match said.strip_prefix(&format!("{PIPED}\n")) {
             Some(rest) => (true, rest),
             None => (false, said.as_str()),
         };
-        let capture = Capture::parse(said, nonce.as_str())?;
+        let capture = Capture::parse(said, &mark)?;
         let tty = PathBuf::from(&info.tty);
         let source = match is_piped {
             true => captures(server, &info.id, &tty).map_err(other)?,
@@ -180,8 +177,13 @@ impl Pane {
     ///
     /// # Errors
     /// If that is gone too.
-    pub fn follow(&mut self, pid: i32) -> io::Result<()> {
-        (self.pid, self.pidfd) = process(pid)?;
+    pub fn follow(&mut self, info: &PaneInfo) -> io::Result<()> {
+        (self.pid, self.pidfd) = process(info.pid)?;
+        // It has a terminal of its own.
+        self.tty = PathBuf::from(&info.tty);
+        if let Source::Captures { written, .. } = &mut self.source {
+            *written = watch(&self.tty)?;
+        }
         Ok(())
     }
 
@@ -224,19 +226,39 @@ async fn accept(listener: &UnixListener) -> io::Result<AsyncFd<OwnedFd>> {
     pty::register(end, Interest::READABLE | Interest::WRITABLE)
 }
 
-fn captures(server: &Server, pane: &str, tty: &Path) -> io::Result<Source> {
+/// Has the kernel tell when something is written to a terminal.
+fn watch(tty: &Path) -> io::Result<AsyncFd<OwnedFd>> {
     let written = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
     inotify::add_watch(&written, tty, WatchFlags::MODIFY)?;
-    let written = pty::register(written, Interest::READABLE)?;
+    pty::register(written, Interest::READABLE)
+}
+
+fn captures(server: &Server, pane: &str, tty: &Path) -> io::Result<Source> {
+    let written = watch(tty)?;
     Ok(Source::Captures { written, typing: Typing::start(server.clone(), pane.to_owned()) })
 }
 
-/// A file that is removed when it is not needed any more.
-pub(super) struct Removed<'a>(pub(super) &'a Path);
+/// Listens for a part of this program, and gives the line for a shell that starts it.
+pub(super) fn listen(
+    folder: &Path,
+    part: &str,
+) -> Result<(UnixListener, String, Removed), TmuxError> {
+    let other = |error: io::Error| TmuxError::Other(error.to_string());
+    let socket = folder.join(format!("{part}-{}.sock", &mark()?[..12]));
+    let listener = UnixListener::bind(&socket).map_err(other)?;
+    let program = std::env::current_exe().map_err(other)?;
+    let words = [program.to_string_lossy(), part.into(), socket.to_string_lossy()];
+    let line = format!("exec {}", shell_words::join(words));
+    Ok((listener, line, Removed(socket)))
+}
 
-impl Drop for Removed<'_> {
+/// A file that is removed when it is not needed any more.
+#[derive(Debug)]
+pub(super) struct Removed(PathBuf);
+
+impl Drop for Removed {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.0);
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -244,11 +266,4 @@ fn process(pid: i32) -> io::Result<(Pid, AsyncFd<OwnedFd>)> {
     let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?;
     let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
     Ok((pid, pty::register(pidfd, Interest::READABLE)?))
-}
-
-/// A command line for a shell that runs a part of this program.
-pub(super) fn own_command(part: &str, socket: &Path) -> io::Result<String> {
-    let program = std::env::current_exe()?;
-    let words = [program.to_string_lossy(), part.into(), socket.to_string_lossy()];
-    Ok(format!("exec {}", shell_words::join(words)))
 }

@@ -87,6 +87,10 @@ async fn type_all(
             let is_free = "#{?pane_in_mode,0,1}";
             let args = ["if-shell", "-F", "-t", &pane, is_free, &keys];
             while server.run(&args).await.is_ok_and(|said| said.is_empty()) {
+                // Nobody is there any more who wanted it typed.
+                if typed.is_closed() {
+                    return;
+                }
                 tokio::time::sleep_until(Instant::now() + MODE_PAUSE).await;
             }
             queue.bytes.fetch_sub(piece.len(), Ordering::AcqRel);
