@@ -342,7 +342,7 @@ impl Driver {
     }
 
     /// What tmux says of a pane once it has noticed that its process has ended; nothing, if the pane is gone. What is
-    /// still to come is read meanwhile, because tmux waits for that.
+    /// still to come is read meanwhile, because tmux waits for that; but nothing of a process that has its place.
     async fn noticed(
         &mut self,
         server: &Server,
@@ -352,15 +352,15 @@ impl Driver {
     ) -> Option<PaneInfo> {
         let (pid, deadline) = (self.pid(), Instant::now() + NOTICED_MAX);
         loop {
-            while let ReadEnd::Bytes(count) = pane.read(buffer) {
-                self.take_output(&buffer[..count]);
-            }
             let found = server.pane(id).await.ok();
             let is_open = found.as_ref().is_some_and(|info| {
                 info.is_dead && info.exit() == Exit::Unknown || !info.is_dead && info.pid == pid
             });
             if !is_open || Instant::now() >= deadline {
                 return found;
+            }
+            while let ReadEnd::Bytes(count) = pane.read(buffer) {
+                self.take_output(&buffer[..count]);
             }
             server.reap().await;
             tokio::time::sleep_until(Instant::now() + NOTICED_PAUSE).await;

@@ -131,6 +131,8 @@ async def panes_everything_in_waits(s):
         fields(await s.ok("snapshot", session_id=sid), size={"cols": 77, "rows": 31})
         # Respawn.
         wait = begin(s.wait(sid, "^REBORN$", since="now", timeout_ms=8000))
+        while not (await s.sessions())[sid]["waits"]:
+            pass  # it has to wait before tmux acts
         p.tmux("respawn-pane", "-k", "-t", pane, "echo REBORN; exec cat")
         fields(await wait, found=True)
         fields(await s.send(sid, "again\n", wait={"text": "^again\nagain", "timeout_ms": 5000}), outcome="met")
