@@ -72,11 +72,12 @@ fn forget(kind: Kind, nonce: &str) -> String {
     }
 }
 
-/// Takes the line that holds the nonce out of bash's history, where it is.
+/// Takes the line that holds the nonce out of bash's history, where it is. Without a `!`, which history expansion was once
+/// seen to take for its own even in brackets.
 fn forget_line(nonce: &str) -> String {
     format!(
         "case ${{BASH_VERSION:-}} in ?*)__awaitty_h=$(HISTTIMEFORMAT= history 1);\
-         case $__awaitty_h in *{nonce}*)history -d ${{__awaitty_h%%[!0-9 ]*}};;esac;unset __awaitty_h;;esac;"
+         case $__awaitty_h in *{nonce}*)history -d ${{__awaitty_h%%[^0-9 ]*}};;esac;unset __awaitty_h;;esac;"
     )
 }
 
