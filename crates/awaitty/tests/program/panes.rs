@@ -267,22 +267,22 @@ fn channels_of_tmux_up_to_their_limit() {
     let mut server = server(&home);
     let wait = |i: usize, ms: u64| json!({"channel": format!("tmux:c{i}"), "timeout_ms": ms});
     let max = awaitty::backend::tmux::channels::CHANNELS_MAX;
-    for i in 0..max {
-        server
-            .send("tools/call", json!({"name": "wait_for_channel", "arguments": wait(i, 600_000)}));
-    }
-    // One that nobody waits for makes room for those.
-    while server.call("wait_for_channel", wait(max, 0))["code"] != "limit_reached" {}
-    assert_eq!(
-        server.call("wait_for_channel", wait(0, 0))["outcome"],
-        "timeout",
-        "it is there already"
-    );
-    tmux.run(&["wait-for", "-S", "c0"]);
-    let met = server.call("wait_for_channel", json!({"channel": "tmux:c0", "since": 0}));
-    assert_eq!(met["outcome"], "met");
-    // Nobody waits for that any more.
-    assert_eq!(server.call("wait_for_channel", wait(max, 0))["outcome"], "timeout");
+    let ids: Vec<u64> = (0..=max)
+        .map(|i| json!({"name": "wait_for_channel", "arguments": wait(i, 600_000)}))
+        .map(|call| server.send("tools/call", call))
+        .collect();
+    // One of them, whichever came last, is one too many; the others go on.
+    let refused = server.next();
+    assert_eq!(refused["result"]["structuredContent"]["code"], "limit_reached", "{refused}");
+    let last = ids.iter().position(|id| refused["id"] == json!(id)).unwrap();
+    let other = (last + 1) % ids.len();
+    let there = server.call("wait_for_channel", wait(other, 0));
+    assert_eq!(there["outcome"], "timeout", "{there}");
+    tmux.run(&["wait-for", "-S", &format!("c{other}")]);
+    let met = server.answer(ids[other]);
+    assert_eq!(met["result"]["structuredContent"]["outcome"], "met", "{met}");
+    // Nobody waits for that any more, so it makes room.
+    assert_eq!(server.call("wait_for_channel", wait(last, 0))["outcome"], "timeout");
 }
 
 #[test]
