@@ -2,8 +2,9 @@
 //!
 //! Callers hand in jobs, which run on the task with the [`Driver`] in their hands; so checking a wait and
 //! registering it are one step, and nobody holds a lock. Between two jobs the task reads what the
-//! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled, but for one question that the
-//! kernel answers and does not announce, and only while somebody waits for it: see `commands.rs`.
+//! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled, but for
+//! one question that the kernel answers and does not announce, and only while somebody waits for it: see
+//! `commands.rs`.
 
 mod commands;
 mod ends;
@@ -253,13 +254,13 @@ impl Driver {
 
     /// Sends input, of which `text` is what can be echoed; the mark is set before the first byte.
     pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
-        let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else {
+        let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
             return Err(SendError::Exited);
         };
         if self.input.len() + bytes.len() > policy::limits().input_queue {
             return Err(SendError::QueueFull(self.input.len()));
         }
-        let modes = pty.input_modes();
+        let modes = io.input_modes();
         let longest = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).map(<[u8]>::len).max();
         if let Some(longest) = longest.filter(|&longest| longest > policy::CANONICAL_LINE_MAX)
             && modes.is_canonical
@@ -302,8 +303,8 @@ impl Driver {
             }
             self.plan_looks(false);
             let wake = self.wake();
-            let pty = self.io.as_ref();
-            let reading = pty.is_some() && !self.hung_up;
+            let io = self.io.as_ref();
+            let reading = io.is_some() && !self.hung_up;
             let writing = reading && !self.input.is_empty();
             tokio::select! {
                 biased;
@@ -317,9 +318,9 @@ impl Driver {
                     None => return,
                 },
                 () = wait_until(wake) => self.handle_time(&mut buffer),
-                _ = ready(pty, Io::readable), if reading => self.read_some(&mut buffer),
-                _ = ready(pty, Io::writable), if writing => self.write_some(),
-                _ = ready(pty, Io::exited), if pty.is_some() => self.finish(&mut buffer).await,
+                _ = ready(io, Io::readable), if reading => self.read_some(&mut buffer),
+                _ = ready(io, Io::writable), if writing => self.write_some(),
+                _ = ready(io, Io::exited), if io.is_some() => self.finish(&mut buffer).await,
             }
         }
     }
@@ -352,8 +353,8 @@ impl Driver {
     fn read_some(&mut self, buffer: &mut [u8]) {
         self.is_drained = false;
         for _ in 0..policy::READS_IN_A_ROW {
-            let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
-            match pty.read(buffer) {
+            let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
+            match io.read(buffer) {
                 ReadEnd::Bytes(count) => {
                     self.follow_pane();
                     self.take_output(&buffer[..count]);
@@ -380,8 +381,8 @@ impl Driver {
     fn take_output(&mut self, bytes: &[u8]) {
         self.watch.fed += bytes.len() as u64;
         self.untouched = None;
-        if let (Some(then), Some(pty)) = (&self.typed_ahead, &self.io)
-            && pty.input_modes().show_editor_since(then)
+        if let (Some(then), Some(io)) = (&self.typed_ahead, &self.io)
+            && io.input_modes().show_editor_since(then)
         {
             self.session.handle_line_editor();
             self.typed_ahead = None;
@@ -394,10 +395,7 @@ impl Driver {
             && bytes.contains(&0x1b)
             && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END)
         {
-            // What was typed into a pane may have been read and yet not be known to be.
-            let unread =
-                !self.input.is_empty() || self.io.as_ref().is_some_and(Io::has_unread_input);
-            self.session.handle_input_unread(unread);
+            self.session.handle_input_unread(self.has_unread_by_kernel());
         }
         let now = self.now();
         self.session.handle_output(now, bytes);
@@ -413,10 +411,10 @@ impl Driver {
     }
 
     fn write_more(&mut self) {
-        let Some(pty) = &self.io else { return };
+        let Some(io) = &self.io else { return };
         while !self.input.is_empty() {
             let (front, _) = self.input.as_slices();
-            match pty.write(front) {
+            match io.write(front) {
                 Ok(0) => return,
                 Ok(count) => drop(self.input.drain(..count)),
                 Err(_) => return self.input.clear(),

@@ -62,13 +62,13 @@ pub struct State {
 impl Driver {
     /// What has the terminal in the foreground.
     pub fn foreground(&self) -> Option<Foreground> {
-        let pty = self.io.as_ref()?;
-        foreground::look(self.pid, &pty.input_modes())
+        let io = self.io.as_ref()?;
+        foreground::look(self.pid, &io.input_modes())
     }
 
     /// What the program is doing now.
     pub fn state(&self) -> State {
-        let Some(pty) = self.io.as_ref().filter(|_| !self.hung_up) else {
+        let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
             return State::default();
         };
         let session = self.session();
@@ -84,7 +84,7 @@ impl Driver {
             at_prompt,
             running,
             ready,
-            is_secret: ready.is_some() && pty.input_modes().is_secret(),
+            is_secret: ready.is_some() && io.input_modes().is_secret(),
             is_full_screen: session.screen().is_alternate(),
         }
     }
@@ -114,19 +114,22 @@ impl Driver {
 
     /// Tells whether the program reads whole lines.
     pub fn is_canonical(&self) -> bool {
-        self.io.as_ref().is_some_and(|pty| pty.input_modes().is_canonical)
+        self.io.as_ref().is_some_and(|io| io.input_modes().is_canonical)
     }
 
     /// Tells whether the program has input that it did not read.
     pub fn has_unread_input(&self) -> bool {
-        !self.input.is_empty()
-            || self.watch.unsynced > 0
-            || self.io.as_ref().is_some_and(Io::has_unread_input)
+        self.is_on_its_way() || self.has_unread_by_kernel()
+    }
+
+    /// The same, but for what tmux may have: it may have been read and yet not be known to be.
+    pub(super) fn has_unread_by_kernel(&self) -> bool {
+        !self.input.is_empty() || self.io.as_ref().is_some_and(Io::has_unread_input)
     }
 
     /// Tells whether nobody but the program sees what is typed now.
     pub fn reads_secret(&self) -> bool {
-        self.io.as_ref().is_some_and(|pty| pty.input_modes().is_secret())
+        self.io.as_ref().is_some_and(|io| io.input_modes().is_secret())
     }
 
     /// Trusts the marks of a shell of that kind.

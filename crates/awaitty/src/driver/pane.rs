@@ -13,7 +13,7 @@ use rustix::process::Pid;
 use tokio::time::Instant;
 
 use super::{Driver, Handle, Job};
-use crate::backend::pty::ReadEnd;
+use crate::backend::pty::{InputModes, ReadEnd};
 use crate::backend::tmux::{Capture, Pane, PaneInfo, Server};
 use crate::backend::{Io, processes};
 use crate::policy;
@@ -52,20 +52,24 @@ pub(super) struct Watch {
     pub(super) fed: u64,
     /// Rows that had to be taken over.
     healed: u64,
-    /// How often something was typed that tmux may not have handed on yet.
-    pub(super) unsynced: usize,
+    /// How often something was typed, and how often by what tmux has handed on.
+    typed: u64,
+    handed_on: u64,
+    /// tmux is being asked to hand it on.
+    is_handing_on: bool,
     /// tmux is being asked to hand on what it has, before the program is said to wait for input.
     pub(super) is_syncing: bool,
 }
 
 impl Driver {
-    /// Starts the task of a pane, which shows what was captured when it was attached; without a pane it has ended.
+    /// Starts the task of a pane, which shows what was captured when it was attached; without a pane it has ended. If we
+    /// have just started its program, with what its terminal did before, and its nonce if it says what it does.
     pub fn start_pane(
         pane: Result<Pane, Exit>,
         pid: Pid,
         capture: &Capture,
         scrollback: usize,
-        shell: Option<(Nonce, Kind)>,
+        started: Option<(InputModes, Option<(Nonce, Kind)>)>,
     ) -> Handle {
         let PaneInfo { cols, rows, .. } = capture.info;
         let (io, exit) = match pane {
@@ -82,8 +86,11 @@ impl Driver {
             // What was there before is before all waits.
             session.handle_input(now, "", EchoBy::Nobody);
             (driver.watch.history, driver.watch.modes) = (capture.history_size, capture.modes());
-            if let Some((nonce, kind)) = shell {
-                driver.trust_shell(&nonce, kind);
+            if let Some((untouched, shell)) = started {
+                driver.untouched = Some(untouched);
+                if let Some((nonce, kind)) = shell {
+                    driver.trust_shell(&nonce, kind);
+                }
             }
             match exit {
                 Some(exit) => driver.end(exit),
@@ -267,16 +274,32 @@ impl Driver {
 
     /// Something was typed into a pane: until tmux has handed it on, the program has not read it.
     pub(super) fn sync_input(&mut self) {
+        self.watch.typed += 1;
+        self.hand_on();
+    }
+
+    /// Has tmux hand on what was typed so far; what is typed meanwhile is the next one's.
+    fn hand_on(&mut self) {
         let Some(Io::Pane(pane)) = &self.io else { return };
-        let (server, _) = pane.place();
-        self.watch.unsynced += 1;
+        if self.watch.is_handing_on || self.watch.typed == self.watch.handed_on {
+            return;
+        }
+        self.watch.is_handing_on = true;
+        let ((server, _), typed) = (pane.place(), self.watch.typed);
         self.run_aside(async move {
             server.sync().await;
-            Box::new(|driver: &mut Driver| {
-                driver.watch.unsynced -= 1;
+            Box::new(move |driver: &mut Driver| {
+                driver.watch.is_handing_on = false;
+                driver.watch.handed_on = typed;
                 driver.tell_unread();
+                driver.hand_on();
             }) as Job
         });
+    }
+
+    /// Tells whether tmux may have some of what was typed into a pane.
+    pub(super) fn is_on_its_way(&self) -> bool {
+        matches!(self.io, Some(Io::Pane(_))) && self.watch.typed != self.watch.handed_on
     }
 
     /// The program of a pane waits for input: says so once all that it printed before has come.

@@ -67,7 +67,6 @@ impl Sessions {
             if found.is_dead || entry.handle.call(exit_of).await.flatten().is_none() {
                 return Ok(entry);
             }
-            self.lock().retain(|other| !Arc::ptr_eq(other, &entry));
         }
         self.check_room(&self.lock(), None)?;
         let history = policy::limits().scrollback;
@@ -90,8 +89,15 @@ impl Sessions {
             image: image_of(pid),
             pane: Some((server.clone(), found.id)),
         });
-        self.lock().push(Arc::clone(&entry));
+        self.add(&entry);
         Ok(entry)
+    }
+
+    /// Lists a pane in the place of one that had its id: a server that was started anew begins to count anew.
+    fn add(&self, entry: &Arc<Entry>) {
+        let mut entries = self.lock();
+        entries.retain(|other| other.id != entry.id);
+        entries.push(Arc::clone(entry));
     }
 
     /// Starts a program in a window of tmux, where it outlives us: of our own server, or in a session of the user's.
@@ -127,6 +133,7 @@ impl Sessions {
         let id = server.id_of(&waiting.pane.place().1);
         let mark = format!("{SESSION_VARIABLE}={id}");
         let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
+        let untouched = waiting.pane.input_modes();
         let started = waiting.start(&start).await;
         let (pane, capture) = started.map_err(|error| spawn_failed(&spec, &error))?;
         let (pid, place) = (pane.pid(), pane.place());
@@ -137,15 +144,19 @@ impl Sessions {
             name: spec.name,
             pid,
             created_ms: wall_clock_ms(),
-            handle: Driver::start_pane(Ok(pane), pid, &capture, spec.scrollback, shell),
+            handle: Driver::start_pane(
+                Ok(pane),
+                pid,
+                &capture,
+                spec.scrollback,
+                Some((untouched, shell)),
+            ),
             people: People::default(),
             mark,
             image: image_of(pid),
             pane: Some(place),
         });
-        // A server that was started anew begins to count anew.
-        self.lock().retain(|other| other.id != entry.id);
-        self.lock().push(Arc::clone(&entry));
+        self.add(&entry);
         self.end_later(&entry, spec.ttl);
         Ok(entry)
     }

@@ -55,6 +55,9 @@ struct SessionOutput {
     /// `pty`, `tmux`, or `tmux (capture)`: a pane whose output is piped elsewhere, so that what is shown for a moment
     /// may be missed.
     backend: &'static str,
+    /// Rows of a pane that tmux showed otherwise than we did, and that were taken over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    healed: Option<u64>,
     /// Where tmux has the pane: session, window and pane.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
@@ -116,6 +119,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                         Some(_) => "tmux",
                         None => "pty",
                     },
+                    healed: Some(driver.healed()).filter(|&healed| healed > 0),
                     place: None,
                     own: entry.is_own_pane().then_some(true),
                 }
@@ -154,7 +158,7 @@ fn of_pane(server: &Server, pane: PaneInfo) -> SessionOutput {
         cwd: Some(text::visible(&pane.path)),
         alt_screen: pane.is_alternate,
         created: pane.created * 1000,
-        backend: "tmux",
+        backend: if pane.is_piped { "tmux (capture)" } else { "tmux" },
         place: Some(text::visible(&pane.place)),
         own: server.is_own(&pane.id).then_some(true),
         ..SessionOutput::default()

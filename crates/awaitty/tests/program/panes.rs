@@ -176,6 +176,8 @@ fn our_own_pane_is_typed_into_only_by_force() {
     assert_eq!(listed["sessions"][0]["own"], true, "{listed}");
     let refused = send(&mut server, "x", json!({"settled": 0}));
     assert_eq!(refused["code"], "denied", "{refused}");
+    let run = server.call("run_command", json!({"session_id": PANE, "command": "true"}));
+    assert_eq!(run["code"], "denied", "{run}");
     let forced = json!({"session_id": PANE, "input": "echo $((1+1))\n", "force": true, "wait": {"text": "^2$"}});
     assert_eq!(server.call("send_input", forced)["outcome"], "met");
     let other = window(&tmux, "exec cat");
@@ -215,6 +217,7 @@ fn a_program_gets_a_window_in_a_persons_session() {
     assert_eq!((&seen["state"], &seen["exit_code"]), (&json!("exited"), &json!(4)), "{seen}");
     let missing = json!({"command": "cat", "backend": "tmux", "tmux_session": "nope"});
     let missing = third.call("spawn", missing);
+    assert_eq!(missing["code"], "unknown_session");
     assert!(missing["message"].as_str().unwrap().contains("nope"), "{missing}");
 }
 

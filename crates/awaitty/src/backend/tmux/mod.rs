@@ -39,8 +39,8 @@ pub enum TmuxError {
     /// Nobody answers at the socket.
     #[error("no tmux server runs{0}")]
     NoServer(String),
-    /// There is no such pane, or no more.
-    #[error("tmux has no pane {0:?}")]
+    /// There is no such pane, window or session, or no more.
+    #[error("tmux has no {0:?}")]
     NoPane(String),
     /// More channels are waited for than is good.
     #[error("{} channels of tmux are waited for already", channels::CHANNELS_MAX)]
@@ -141,8 +141,9 @@ impl Server {
             let which = self.name.as_ref().map(|name| format!(" at -L {name}"));
             return TmuxError::NoServer(which.unwrap_or_default());
         }
-        match said.strip_prefix("can't find pane: ").or(said.strip_prefix("can't find window: ")) {
-            Some(pane) => TmuxError::NoPane(pane.to_owned()),
+        let missing = said.strip_prefix("can't find ").and_then(|rest| rest.split_once(": "));
+        match missing {
+            Some((_, target)) => TmuxError::NoPane(target.to_owned()),
             None => TmuxError::Other(said),
         }
     }
