@@ -52,6 +52,8 @@ pub(super) struct Watch {
     pub(super) fed: u64,
     /// Rows that had to be taken over.
     healed: u64,
+    /// The size of its terminal, where tmux has another for the pane: `stty` can set one.
+    of_terminal: Option<(usize, usize)>,
     /// How often something was typed, and how often by what tmux has handed on.
     typed: u64,
     handed_on: u64,
@@ -131,6 +133,7 @@ impl Driver {
         let screen = self.session.screen();
         if let Some((cols, rows)) = pane.size()
             && (cols, rows) != (screen.cols(), screen.rows())
+            && self.watch.of_terminal != Some((cols, rows))
             && cols > 0
             && rows > 0
         {
@@ -218,10 +221,18 @@ impl Driver {
             return;
         }
         let now = self.now();
-        let (cols, rows) = (capture.info.cols, capture.info.rows);
+        let size = (capture.info.cols, capture.info.rows);
+        let of_terminal = pane.size().filter(|&current| current != size);
+        if of_terminal.is_some() && self.watch.of_terminal != of_terminal {
+            // One of the two is of an earlier moment, or somebody set the size of the terminal alone.
+            self.watch.of_terminal = of_terminal;
+            self.watch.at = Some(Instant::now() + QUIET);
+            return;
+        }
+        self.watch.of_terminal = of_terminal;
         let screen = self.session.screen();
-        if (cols, rows) != (screen.cols(), screen.rows()) {
-            self.session.resize(now, cols, rows);
+        if size != (screen.cols(), screen.rows()) {
+            self.session.resize(now, size.0, size.1);
         }
         if is_captured {
             self.catch_up(capture);
@@ -348,7 +359,7 @@ impl Driver {
             }
             Some(info) => {
                 let is_captured = pane.is_captured();
-                // A pane is not dead before all that it printed is in its pipe.
+                // What tmux has of a dead pane is in its pipe already.
                 let patience = if info.is_dead { Duration::ZERO } else { policy::DRAIN_MAX };
                 self.drain(&Io::Pane(Box::new(pane)), buffer, patience).await;
                 if let Ok(capture) = server.capture(&id).await {

@@ -99,6 +99,12 @@ async def panes_last_words(s):
         return await many(times(100), 4, one)
 
 
+async def waits_for_one(s, sid):
+    """A wait that was begun runs: its anchor is before whatever comes next."""
+    while not (await s.sessions())[sid]["waits"]:
+        pass
+
+
 @check(limit=120, backends=ONLY)
 async def panes_everything_in_waits(s):
     with person(s) as p:
@@ -109,6 +115,7 @@ async def panes_everything_in_waits(s):
         fields(await s.send(sid, "true\n", wait={"text": r"^\$ ?$", "timeout_ms": 5000}), outcome="met")
         # Clear while waiting.
         wait = begin(s.wait(sid, "AFTER_CLEAR", since="now", timeout_ms=5000))
+        await waits_for_one(s, sid)
         await s.send(sid, "clear; echo AFTER_'CLEAR'\n")
         fields(await wait, found=True)
         # A burst beyond the history's limit: nothing is lost to us.
@@ -125,14 +132,14 @@ async def panes_everything_in_waits(s):
         fields(await s.send(sid, "q", wait={"text": r"^\$ ?$", "timeout_ms": 5000}), outcome="met")
         # Resize while waiting.
         wait = begin(s.wait(sid, "^31 77$", since="now", timeout_ms=8000))
+        await waits_for_one(s, sid)
         p.tmux("resize-window", "-t", pane, "-x", "77", "-y", "31")
         await s.send(sid, "stty size\n")
         fields(await wait, found=True)
         fields(await s.ok("snapshot", session_id=sid), size={"cols": 77, "rows": 31})
         # Respawn.
         wait = begin(s.wait(sid, "^REBORN$", since="now", timeout_ms=8000))
-        while not (await s.sessions())[sid]["waits"]:
-            pass  # it has to wait before tmux acts
+        await waits_for_one(s, sid)
         p.tmux("respawn-pane", "-k", "-t", pane, "echo REBORN; exec cat")
         fields(await wait, found=True)
         fields(await s.send(sid, "again\n", wait={"text": "^again\nagain", "timeout_ms": 5000}), outcome="met")

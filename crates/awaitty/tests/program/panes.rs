@@ -309,3 +309,19 @@ fn a_process_that_takes_anothers_place_is_followed_whoever_has_the_pipe() {
         }
     }
 }
+
+#[test]
+fn a_terminal_that_was_told_another_size_than_its_pane_has_does_not_matter() {
+    let home = Home::new("stty");
+    let tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    let line = "stty cols 50 rows 10; printf '%070d END\\n' 7\n";
+    let sent = send(&mut server, line, json!({"text": "END$"}));
+    assert_eq!(sent["outcome"], "met", "{sent}");
+    let mut shown = || server.call("snapshot", json!({"session_id": PANE}));
+    while shown()["size"] != json!({"cols": 80, "rows": 24}) {}
+    let text = tmux.run(&["capture-pane", "-p", "-t", "%0"]);
+    assert_eq!(shown()["text"].as_str().unwrap(), text.trim_end());
+    let sent = send(&mut server, "printf '%070d END\\n' 8\n", json!({"text": "8 END$"}));
+    assert_eq!(sent["outcome"], "met", "{sent}");
+}
