@@ -113,6 +113,11 @@ pub struct Tick(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(pub u64);
 
+/// The colour that a number of the palette is, unless a program chose another: as xterm has it.
+pub fn palette_color(index: u8) -> (u8, u8, u8) {
+    screen::default_rgb(index)
+}
+
 /// A frame's number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub u64);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::grid::Grid;
 use super::modes::{Mode, MouseEncoding, MouseTracking};
+use super::palette::Special;
 use super::{Event, Mark, Screen};
 use crate::frame::Cursor;
 use crate::lines::LineNumbers;
@@ -237,6 +238,17 @@ impl Screen {
     /// The address of a hyperlink, if it is one of the newest.
     pub fn link(&self, id: LinkId) -> Option<&str> {
         self.links.uri(id)
+    }
+
+    /// The colours of the palette that the program has set, as red, green and blue.
+    pub fn chosen_palette(&self) -> impl Iterator<Item = (u8, (u8, u8, u8))> + '_ {
+        self.palette.indexed.iter().map(|(&index, &color)| (index, color))
+    }
+
+    /// The foreground, the background and the cursor's colour, where the program has set them.
+    pub fn chosen_colors(&self) -> [Option<(u8, u8, u8)>; 3] {
+        [Special::Foreground, Special::Background, Special::Cursor]
+            .map(|which| self.palette.special.get(&which).copied())
     }
 
     /// Takes what is to be sent to the program in reply to its questions.
