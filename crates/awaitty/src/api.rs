@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::ToolError;
 use crate::sessions::Sessions;
-use crate::tools::{self, Context, Reply};
+use crate::tools::{self, Context, Image, Reply};
 
 /// Terminals, and the programs in them. Cheap to clone; must be used inside a Tokio runtime.
 ///
@@ -44,6 +44,7 @@ pub struct Session {
 pub struct Answer {
     json: Value,
     text: String,
+    image: Option<Image>,
 }
 
 impl Awaitty {
@@ -61,8 +62,8 @@ impl Awaitty {
             return Err(ToolError::argument(format!("there is no tool {tool:?}")));
         };
         let context = Context { sessions: Arc::clone(&self.sessions), call_limit: None, arguments };
-        let Reply { structured, text } = tool.call(context).await?;
-        Ok(Answer { json: structured, text })
+        let Reply { structured, text, image } = tool.call(context).await?;
+        Ok(Answer { json: structured, text, image })
     }
 
     /// Starts a program from a command line, which is split as a shell does it.
@@ -195,6 +196,11 @@ impl Answer {
     /// All of it, for a reader.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The picture, if it is one.
+    pub fn image(&self) -> Option<&Image> {
+        self.image.as_ref()
     }
 
     /// How a wait ended: `met`, `timeout`, `exited` or `closed`.

@@ -10,9 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
 
+use crate::mcp::SHOWN;
 use crate::socket;
 
 /// What a call was answered with.
@@ -22,6 +25,8 @@ pub struct Answered {
     pub structured: Value,
     /// For readers.
     pub text: String,
+    /// The picture, if it is one.
+    pub image: Option<Vec<u8>>,
     /// It was a mistake of the caller's.
     pub is_error: bool,
 }
@@ -183,8 +188,14 @@ fn answered(message: &Value) -> io::Result<Answered> {
         return Err(io::Error::other(error.to_owned()));
     }
     let result = &message["result"];
+    let image = result["content"][1]["data"].as_str();
+    let image =
+        image.map(|data| BASE64_STANDARD.decode(data).map_err(io::Error::other)).transpose()?;
+    let of_image = &result["_meta"][SHOWN];
+    let structured = if image.is_some() { of_image } else { &result["structuredContent"] };
     Ok(Answered {
-        structured: result["structuredContent"].clone(),
+        structured: structured.clone(),
+        image,
         text: result["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
         is_error: result["isError"] == json!(true),
     })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use awaitty::backend::{processes, tmux};
 use awaitty::client::Client;
-use awaitty::{cli, daemon, mcp, policy, proxy, tools};
+use awaitty::{cli, daemon, files, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,7 +23,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "Servers", "Limits"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "Servers", "Folders", "Limits"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -33,6 +33,8 @@ enum Command {
         tools: std::vec::Vec<&'static str>,
         #[command(flatten)]
         tmux: tmux::Servers,
+        #[command(flatten)]
+        folders: files::Folders,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -49,6 +51,8 @@ enum Command {
         guarded: bool,
         #[command(flatten)]
         tmux: tmux::Servers,
+        #[command(flatten)]
+        folders: files::Folders,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -183,21 +187,25 @@ async fn serve(command: Command) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
     match command {
-        Command::Mcp { call_limit_ms, limits, tools, tmux, .. } => {
+        Command::Mcp { call_limit_ms, limits, tools, tmux, folders, .. } => {
             tmux::list_also(tmux);
-            policy::set_limits(limits).map_err(anyhow::Error::msg)?;
+            set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
             mcp::serve_stdio(mcp::Options { call_limit, tools }, ended).await
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
-        Command::Daemon { idle_ms, guarded, limits, tmux, .. } => {
+        Command::Daemon { idle_ms, guarded, limits, tmux, folders, .. } => {
             tmux::list_also(tmux);
-            policy::set_limits(limits).map_err(anyhow::Error::msg)?;
+            set(limits, folders)?;
             daemon::run(guarded, Duration::from_millis(idle_ms), ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),
     }
+}
+
+fn set(limits: policy::Limits, folders: files::Folders) -> anyhow::Result<()> {
+    policy::set_limits(limits).and_then(|()| files::allow(folders)).map_err(anyhow::Error::msg)
 }
 
 /// The daemon that runs, if one does.

@@ -2,6 +2,7 @@
 //! reads, so that there is one description of every parameter.
 
 pub mod attach;
+mod picture;
 pub mod run;
 
 use std::ffi::OsString;
@@ -37,12 +38,13 @@ struct Face {
     positions: &'static [&'static str],
 }
 
-const FACES: [Face; 16] = [
+const FACES: [Face; 17] = [
     face("close_session", Some("close"), &["session_id"]),
     face("list_sessions", Some("ls"), &[]),
     face("read_output", Some("read"), &["session_id"]),
     face("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
     face("run_command", None, &["session_id", "command"]),
+    face("screenshot", None, &["session_id"]),
     face("search_output", Some("search"), &["pattern"]),
     face("send_input", Some("send"), &["session_id", "input"]),
     face("signal_channel", Some("signal"), &["channel"]),
@@ -103,6 +105,9 @@ fn command(tool: &Tool) -> Command {
                 "watch",
                 "Show the table anew when something changes",
             ));
+        }
+        "screenshot" => {
+            command = command.arg(extra("--force", "force", "Write over a file that is there"));
         }
         "snapshot" => {
             command = command.arg(extra(
@@ -186,6 +191,7 @@ fn flag(path: &str, field: &Value) -> Arg {
         Some("integer") => {
             arg.value_parser(clap::value_parser!(i64)).allow_negative_numbers(true).value_name("N")
         }
+        Some("number") => arg.value_parser(clap::value_parser!(f64)).value_name("N"),
         Some("array") => arg.action(ArgAction::Append).num_args(1..).value_name(value),
         Some("object") => arg.action(ArgAction::Append).value_name("NAME=VALUE"),
         _ => arg.allow_hyphen_values(true).value_name(value),
@@ -238,6 +244,7 @@ fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>,
     Ok(Some(match field["type"].as_str() {
         Some("boolean") => json!(first == "true"),
         Some("integer") => json!(first.parse::<i64>().map_err(|error| error.to_string())?),
+        Some("number") => json!(first.parse::<f64>().map_err(|error| error.to_string())?),
         Some("string") => json!(first),
         Some("array") if field["items"]["type"] == "integer" => {
             let numbers: Result<Vec<i64>, _> = all.iter().map(|value| value.parse()).collect();
@@ -324,6 +331,9 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     } else {
         Client::daemon()?
     };
+    if tool.name == "screenshot" {
+        return picture::take(&mut client, arguments, matches.get_flag("--force"), as_json);
+    }
     let mut waiting = Waiting::default();
     let answered = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
     waiting.clear();

@@ -11,16 +11,18 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam, Role,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProgressNotificationParam, PromptMessage, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam,
+    Role, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
     Tool as ListedTool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
@@ -46,9 +48,24 @@ struct Server {
     watched: Mutex<HashMap<String, DropGuard>>,
 }
 
+/// What of a result's `_meta` tells of its picture.
+pub const SHOWN: &str = "awaitty/shown";
+
 fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
     let (mut answer, structured, text) = match result {
-        Ok(Reply { structured, text }) => (CallToolResult::success(Vec::new()), structured, text),
+        Ok(Reply { structured, text, image: Some(image) }) => {
+            // Clients that show structured content show nothing else, so what else there is to say goes with it.
+            let content = vec![
+                ContentBlock::text(text),
+                ContentBlock::image(BASE64_STANDARD.encode(&image.bytes), image.mime),
+            ];
+            let mut answer = CallToolResult::success(content);
+            answer.meta = Some(MetaObject(JsonObject::from_iter([(SHOWN.to_owned(), structured)])));
+            return answer;
+        }
+        Ok(Reply { structured, text, .. }) => {
+            (CallToolResult::success(Vec::new()), structured, text)
+        }
         Err(ToolError { code, message }) => {
             let text = format!("{code}: {message}");
             (CallToolResult::error(Vec::new()), json!({ "code": code, "message": message }), text)
@@ -65,9 +82,12 @@ fn listed(tool: &Tool) -> ListedTool {
     if !tool.read_only {
         hints = hints.destructive(tool.destructive).idempotent(tool.idempotent);
     }
-    ListedTool::new(tool.name, tool.description, Arc::clone(&tool.listed))
-        .with_raw_output_schema(Arc::clone(&tool.output))
-        .with_annotations(hints)
+    let listed = ListedTool::new(tool.name, tool.description, Arc::clone(&tool.listed))
+        .with_annotations(hints);
+    match &tool.output {
+        Some(output) => listed.with_raw_output_schema(Arc::clone(output)),
+        None => listed,
+    }
 }
 
 impl ServerHandler for Server {

@@ -11,6 +11,7 @@ mod read_output;
 mod resize_session;
 mod run_command;
 mod schema;
+mod screenshot;
 mod search_output;
 mod send_input;
 mod signal_channel;
@@ -61,10 +62,46 @@ pub struct Reply {
     pub structured: Value,
     /// For readers.
     pub text: String,
+    /// For eyes.
+    pub image: Option<Image>,
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// What kind of picture, as the web calls it.
+    pub mime: &'static str,
+    /// The file.
+    pub bytes: Vec<u8>,
 }
 
 /// A result and its text.
 pub(crate) type Answer<O> = Result<(O, String), ToolError>;
+
+/// What a tool makes: a result, its text, and a picture if it is one.
+pub(crate) trait Made {
+    /// The result.
+    type Output: Serialize + JsonSchema + 'static;
+
+    /// Takes it apart.
+    fn parts(self) -> (Self::Output, String, Option<Image>);
+}
+
+impl<O: Serialize + JsonSchema + 'static> Made for (O, String) {
+    type Output = O;
+
+    fn parts(self) -> (O, String, Option<Image>) {
+        (self.0, self.1, None)
+    }
+}
+
+impl<O: Serialize + JsonSchema + 'static> Made for (O, String, Option<Image>) {
+    type Output = O;
+
+    fn parts(self) -> (O, String, Option<Image>) {
+        self
+    }
+}
 
 type Run = Box<dyn Fn(Context) -> BoxFuture<'static, Result<Reply, ToolError>> + Send + Sync>;
 
@@ -84,8 +121,8 @@ pub struct Tool {
     pub input: Arc<JsonObject>,
     /// The same, as a model reads it.
     pub listed: Arc<JsonObject>,
-    /// What it gives.
-    pub output: Arc<JsonObject>,
+    /// What it gives; nothing if that may be a picture, since clients insist on what is promised here.
+    pub output: Option<Arc<JsonObject>>,
     run: Run,
 }
 
@@ -110,7 +147,7 @@ pub(crate) enum Kind {
     Ends,
 }
 
-pub(crate) fn tool<P, O, F>(
+pub(crate) fn tool<P, M, F>(
     name: &'static str,
     description: &'static str,
     kind: Kind,
@@ -118,8 +155,8 @@ pub(crate) fn tool<P, O, F>(
 ) -> Tool
 where
     P: DeserializeOwned + JsonSchema + Send + 'static,
-    O: Serialize + JsonSchema + 'static,
-    F: Future<Output = Answer<O>> + Send + 'static,
+    M: Made,
+    F: Future<Output = Result<M, ToolError>> + Send + 'static,
 {
     use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
     let input = schema::input(&schema_for_input::<P>().expect("parameters are an object"));
@@ -131,15 +168,15 @@ where
         idempotent: matches!(kind, Kind::Reads | Kind::Ends),
         listed: schema::listed(name, &input),
         input,
-        output: schema::output(&schema_for_output::<O>()),
+        output: Some(schema::output(&schema_for_output::<M::Output>())),
         run: Box::new(move |context| {
             let run = run.clone();
             Box::pin(async move {
                 let params = params::parse(context.arguments.clone())?;
-                let (output, text) = run(context, params).await?;
+                let (output, text, image) = run(context, params).await?.parts();
                 let structured = serde_json::to_value(output)
                     .map_err(|error| ToolError::new("internal", error.to_string()))?;
-                Ok(Reply { structured, text })
+                Ok(Reply { structured, text, image })
             })
         }),
     }
@@ -194,6 +231,7 @@ fn make_all() -> Vec<Tool> {
         read_output::tool(),
         resize_session::tool(),
         run_command::tool(),
+        screenshot::tool(),
         search_output::tool(),
         send_input::tool(),
         signal_channel::tool(),

@@ -12,14 +12,15 @@ use serde_json::{Map, Value, json};
 
 /// The fields that are told of an output: the ones to decide by. The others come with what they apply to, and
 /// nothing forbids them.
-const TOLD: [&str; 8] =
-    ["count", "finished", "lines", "matches", "outcome", "output", "results", "sessions"];
+const TOLD: [&str; 7] =
+    ["finished", "lines", "matches", "outcome", "output", "results", "sessions"];
 
 /// The parameters whose names say all that a model needs to know.
-const CLEAR: [&str; 15] = [
+const CLEAR: [&str; 21] = [
     "args",
     "channel",
     "clear_env",
+    "cols",
     "command_id",
     "context",
     "cwd",
@@ -27,10 +28,15 @@ const CLEAR: [&str; 15] = [
     "env",
     "exit",
     "flags",
+    "grace_ms",
     "limit",
     "max_chars",
     "message",
     "mode",
+    "scale",
+    "shell_integration",
+    "show_cursor",
+    "timeout_ms",
     "ttl_ms",
 ];
 
@@ -73,9 +79,15 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     {
         id.remove("description");
     }
+    // A matter of taste, and of the person's; the command line has it.
+    fields.remove("font");
     for (name, field) in fields.iter_mut() {
-        // What flags there are is said once.
-        if CLEAR.contains(&name.as_str()) && (tool, name.as_str()) != ("wait_for_text", "flags") {
+        // What flags there are, and how long a wait waits, is said once.
+        let is_said_here = matches!(
+            (tool, name.as_str()),
+            ("wait_for_text", "flags" | "timeout_ms") | ("run_command", "timeout_ms")
+        );
+        if CLEAR.contains(&name.as_str()) && !is_said_here {
             forget_description(field);
         }
     }
@@ -108,7 +120,11 @@ pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
     let fields = fields.filter(|(name, _)| TOLD.contains(&name.as_str()));
     let fields: Map<String, Value> =
         fields.map(|(name, field)| (name.clone(), kind(field))).collect();
-    Arc::new(object(json!({"type": "object", "properties": fields})))
+    let mut output = object(json!({"type": "object"}));
+    if !fields.is_empty() {
+        output.insert("properties".to_owned(), Value::Object(fields));
+    }
+    Arc::new(output)
 }
 
 fn object(value: Value) -> JsonObject {

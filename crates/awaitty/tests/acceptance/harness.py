@@ -116,6 +116,7 @@ class Result(dict):
         # mcp 2 spells these in snake case, mcp 1 in camel case.
         content = getattr(answer, "structured_content", getattr(answer, "structuredContent", None))
         super().__init__(content if isinstance(content, dict) else {})
+        self.content = answer.content
         self.is_error = bool(getattr(answer, "is_error", getattr(answer, "isError", False)))
         self.text = "\n".join(getattr(block, "text", "") for block in answer.content)
         self.took = took

@@ -11,6 +11,7 @@ design/tools.md; a comment here marks each place where they are silent and the c
 
 import argparse
 import asyncio
+import base64
 import json
 import os
 import random
@@ -19,6 +20,7 @@ import shutil
 import signal
 import stat
 import statistics
+import struct
 import sys
 import time
 
@@ -43,8 +45,43 @@ async def tools_are_listed(s):
     expect(names == sorted(names), "a sorted list", names)
     for tool in tools:
         schema = getattr(tool, "output_schema", getattr(tool, "outputSchema", None))
-        expect(schema and tool.annotations and tool.description, "schema, annotations, description", tool.name)
+        # What may be an image promises nothing structured: clients would insist on it.
+        is_told = bool(schema) == (tool.name != "screenshot")
+        expect(is_told and tool.annotations and tool.description, "schema, annotations, description", tool.name)
     return f"{len(names)} tools"
+
+
+@check()
+async def screenshots_are_images(s):
+    sid = await s.sh("printf '\\033[31mred\\033[0m <b> \\342\\224\\200\\342\\224\\220'; echo; echo UP; cat", cols=40, rows=5)
+    await s.up(sid)
+
+    async def image(**arguments):
+        result = await s.call("screenshot", session_id=sid, **arguments)
+        content = result.content
+        expect(not result and len(content) == 2 and content[1].type == "image", "an image and nothing structured", result)
+        return base64.b64decode(content[1].data)
+
+    png, again = await image(), await image()
+    expect(png[:8] == b"\x89PNG\r\n\x1a\n" and png == again, "a PNG, the same twice", png[:16])
+    size = struct.unpack(">II", png[16:24])
+    large = struct.unpack(">II", (await image(scale=2, theme="light", show_cursor=False))[16:24])
+    expect(large[0] > 1.9 * size[0] and large[1] > 1.8 * size[1], "twice as large", [size, large])
+    svg = (await image(format="svg")).decode()
+    expect("&lt;b&gt;" in svg and "<b>" not in svg and ">red</text>" in svg, "text that is no markup", svg)
+    folder = os.path.join(HOME, "pictures")
+    os.makedirs(folder)
+    os.symlink("/etc", os.path.join(folder, "link"))
+    path = os.path.join(folder, "a.png")
+    result = await s.ok("screenshot", session_id=sid, path=path)
+    fields(result, path=path, width=size[0], height=size[1])
+    expect(open(path, "rb").read() == png, "the same picture", path)
+    for bad in (path, "/etc/a.png", f"{folder}/../../../etc/a.png", f"{folder}/link/a.png", "../a.png", f"{folder}/link"):
+        await s.err(["denied"], "screenshot", session_id=sid, path=bad)
+    expect(not os.path.exists("/etc/a.png"), "nothing outside", bad)
+    for bad in ({"scale": 0}, {"scale": 100}, {"format": "gif"}, {"theme": "blue"}, {"font": "/etc/passwd"}):
+        await s.err(["bad_argument"], "screenshot", session_id=sid, **bad)
+    return f"{len(png)} bytes"
 
 
 @check()

@@ -104,7 +104,8 @@ async fn by_library(steps: &[Step]) -> Vec<Value> {
 #[tokio::test]
 async fn three_ways_say_the_same() {
     let steps = [acts(), waits()].concat();
-    let tried: BTreeSet<&str> = steps.iter().map(|(tool, _, _)| *tool).collect();
+    let tried = steps.iter().map(|(tool, _, _)| *tool);
+    let tried: BTreeSet<&str> = tried.chain(["screenshot"]).collect();
     let all: BTreeSet<&str> = tools::all().iter().map(|tool| tool.name).collect();
     assert_eq!(tried, all, "every tool is tried");
 
@@ -122,4 +123,40 @@ async fn three_ways_say_the_same() {
         let cli = without_moments(home.run(&words).1);
         assert_eq!(cli, library, "{line}: command line and library");
     }
+}
+
+#[tokio::test]
+async fn three_ways_show_the_same() {
+    let spawn = json!({"command": "printf", "args": ["hello"], "cols": 20, "rows": 2, "wait": {"exit": true}});
+    let (home, other) = (Home::new("shown"), Home::new("shown-mcp"));
+    let awaitty = awaitty::Awaitty::new();
+    awaitty.call("spawn", spawn.clone()).await.unwrap();
+    let mut client = Server::start(other.command().arg("mcp").current_dir(&other.dir));
+    client.call("spawn", spawn);
+    home.run(&["spawn", "--cols", "20", "--rows", "2", "--wait-exit", "--", "printf", "hello"]);
+    for format in ["png", "svg"] {
+        let library = awaitty.call("screenshot", json!({"format": format})).await.unwrap();
+        let image = library.image().unwrap();
+        let call = json!({"name": "screenshot", "arguments": {"format": format}});
+        let mcp = client.request("tools/call", call)["result"].clone();
+        assert!(mcp["structuredContent"].is_null(), "some clients would show nothing else");
+        assert_eq!(mcp["content"][1]["mimeType"], image.mime);
+        assert_eq!(mcp["_meta"]["awaitty/shown"], *library.json());
+        let cli = home.json(&["screenshot", "--format", format]);
+        assert_eq!(cli["data"], mcp["content"][1]["data"]);
+        let name = format!("a.{format}");
+        let to_file = client.call("screenshot", json!({"path": name}));
+        let (width, height) = (&library.json()["width"], &library.json()["height"]);
+        assert_eq!((&to_file["width"], &to_file["height"]), (width, height));
+        assert_eq!(std::fs::read(other.dir.join(&name)).unwrap(), image.bytes);
+        assert_eq!(client.call("screenshot", json!({"path": name}))["code"], "denied");
+        let path = home.dir.join(&name);
+        let path = path.to_str().unwrap();
+        let told = home.json(&["screenshot", "--path", path]);
+        assert_eq!((&told["path"], &told["width"]), (&json!(path), width));
+        assert_eq!(std::fs::read(path).unwrap(), image.bytes);
+        assert_ne!(home.run(&["screenshot", "--path", path]).0, 0, "it is there already");
+        assert_eq!(home.run(&["screenshot", "--path", path, "--force"]).0, 0);
+    }
+    awaitty.shut_down().await;
 }

@@ -1,0 +1,191 @@
+//! Files that callers have us write: only in folders that are theirs to fill, never over another file, and never by way
+//! of a link, which a program could have put there.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::error::ToolError;
+
+/// Where a server may write files for its callers.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Files")]
+pub struct Folders {
+    /// A folder in which callers may have files written. Default: where the server was started, and the one for
+    /// temporary files.
+    #[arg(
+        long = "write-dir",
+        env = "AWAITTY_WRITE_DIR",
+        value_name = "DIR",
+        value_delimiter = ':'
+    )]
+    pub write_dir: Vec<PathBuf>,
+}
+
+static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// Says where files may be written, before the first is.
+///
+/// # Errors
+/// If there is no such folder; it says which.
+pub fn allow(folders: Folders) -> Result<(), String> {
+    if folders.write_dir.is_empty() {
+        return Ok(());
+    }
+    let found = |folder: &PathBuf| {
+        folder.canonicalize().map_err(|error| format!("--write-dir {}: {error}", folder.display()))
+    };
+    let found = folders.write_dir.iter().map(found).collect::<Result<Vec<_>, _>>()?;
+    FOLDERS.set(found).map_err(|_| "--write-dir: files have been written already".to_owned())
+}
+
+fn folders() -> &'static [PathBuf] {
+    FOLDERS.get_or_init(|| {
+        // A daemon is in the root folder, which is nobody's to fill.
+        let own = std::env::current_dir().ok().filter(|folder| folder.parent().is_some());
+        let temporary = std::env::temp_dir().canonicalize().ok();
+        own.into_iter().chain(temporary).collect()
+    })
+}
+
+/// Writes a file that is not there yet, all of it or nothing; says where it is.
+///
+/// # Errors
+/// If it may not be written there, or cannot be.
+pub fn write(path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
+    write_in(folders(), path, bytes)
+}
+
+fn write_in(folders: &[PathBuf], path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
+    let (folder, inside) = place(folders, path)?;
+    let whole = folder.join(&inside);
+    let root = open_folder(&folder).map_err(|error| failed(&whole, error))?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    // The kernel holds to it: nothing outside of the folder, no link on the way.
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let file = rustix::fs::openat2(&root, &inside, flags, mode, resolve);
+    let mut file = File::from(file.map_err(|error| failed(&whole, error))?);
+    if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_all()) {
+        let _ = rustix::fs::unlinkat(&root, &inside, AtFlags::empty());
+        let message = format!("path: {}: {error}; nothing is left of it", whole.display());
+        return Err(ToolError::new("write_failed", message));
+    }
+    Ok(whole)
+}
+
+fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::empty())
+}
+
+/// The folder that a path is in, and where in it.
+fn place(folders: &[PathBuf], path: &str) -> Result<(PathBuf, PathBuf), ToolError> {
+    let asked = Path::new(path);
+    if asked.file_name().is_none() || path.ends_with('/') || path.contains('\0') {
+        return Err(ToolError::argument(format!("path: {path:?} is not the name of a file")));
+    }
+    let shown: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let next = format!(
+        "give a path in {}, or start the server with --write-dir",
+        if shown.is_empty() { "a folder that is allowed".to_owned() } else { shown.join(" or ") }
+    );
+    if asked.components().any(|part| part == Component::ParentDir) {
+        return Err(ToolError::new("denied", format!("path: {path:?} has `..` in it: {next}")));
+    }
+    let found = match (asked.is_absolute(), folders.first()) {
+        (true, _) => folders
+            .iter()
+            .find_map(|folder| Some((folder.clone(), asked.strip_prefix(folder).ok()?.to_owned()))),
+        (false, Some(first)) => Some((first.clone(), asked.to_owned())),
+        (false, None) => None,
+    };
+    found.ok_or_else(|| {
+        let message = format!("path: {path:?} is outside of what may be written: {next}");
+        ToolError::new("denied", message)
+    })
+}
+
+fn failed(path: &Path, error: Errno) -> ToolError {
+    let path = path.display();
+    match error {
+        Errno::EXIST => {
+            ToolError::new("denied", format!("path: {path} is there already: give another name"))
+        }
+        Errno::LOOP | Errno::XDEV => {
+            let message = format!("path: {path} goes by a symbolic link: give the path without it");
+            ToolError::new("denied", message)
+        }
+        Errno::NOENT => ToolError::argument(format!("path: the folder of {path} is not there")),
+        error => ToolError::new("write_failed", format!("path: {path}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
+            fs::create_dir_all(path.join("in/sub")).unwrap();
+            fs::create_dir_all(path.join("out")).unwrap();
+            Folder(path.canonicalize().unwrap())
+        }
+
+        fn write(&self, path: &str) -> Result<PathBuf, &'static str> {
+            write_in(&[self.0.join("in")], path, b"bytes").map_err(|error| error.code)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_is_written_once_and_for_its_owner_only() {
+        let folder = Folder::new("once");
+        let path = folder.write("sub/a.png").unwrap();
+        assert_eq!(path, folder.0.join("in/sub/a.png"));
+        assert_eq!(fs::read(&path).unwrap(), b"bytes");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(folder.write("sub/a.png"), Err("denied"));
+        let whole = folder.0.join("in/b.png");
+        assert_eq!(folder.write(whole.to_str().unwrap()), Ok(whole));
+        assert_eq!(folder.write("none/a.png"), Err("bad_argument"));
+        for path in ["", "sub/", "/", "a\0b"] {
+            assert_eq!(folder.write(path), Err("bad_argument"), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_outside_or_by_a_link() {
+        let folder = Folder::new("outside");
+        let (inside, outside) = (folder.0.join("in"), folder.0.join("out"));
+        symlink(&outside, inside.join("link")).unwrap();
+        symlink(outside.join("new"), inside.join("to_new")).unwrap();
+        symlink("sub", inside.join("harmless")).unwrap();
+        let absolute = outside.join("x");
+        let around = inside.join("../out/x");
+        let paths =
+            ["../out/x", "sub/../../out/x", "link/x", "to_new", "harmless/x", "/etc/awaitty"];
+        for path in paths.into_iter().chain([&absolute, &around].map(|path| path.to_str().unwrap()))
+        {
+            assert_eq!(folder.write(path), Err("denied"), "{path:?}");
+        }
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(inside.join("sub")).unwrap().count(), 0);
+    }
+}

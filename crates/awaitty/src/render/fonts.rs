@@ -1,0 +1,227 @@
+//! Where glyphs come from: the fonts that are part of the program, one that was asked for, and the system's.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
+
+static REGULAR: &[u8] = include_bytes!("../../fonts/DejaVuSansMono.ttf");
+static BOLD: &[u8] = include_bytes!("../../fonts/DejaVuSansMono-Bold.ttf");
+static EMOJI: &[u8] = include_bytes!("../../fonts/NotoEmoji-Regular.ttf");
+
+/// How far the top of a letter leans over when it is italic, of its height. DejaVu's own oblique has the same.
+const SLANT: f32 = 0.2;
+
+/// A font file that somebody asked for may be so large. The largest that there are, with all of Chinese, have 20 MB.
+const FONT_MAX: u64 = 64 << 20;
+
+/// The font of a picture: our own, or that of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Font(Option<Vec<u8>>);
+
+/// What is drawn with.
+#[derive(Clone, Debug)]
+pub(super) struct Faces<'f> {
+    regular: Face<'f>,
+    bold: Face<'f>,
+    /// There is no bold one: it is drawn twice.
+    is_bold_drawn: bool,
+}
+
+/// One step of an outline.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    Line([f32; 2], [f32; 2]),
+    Quad([f32; 2], [f32; 2], [f32; 2]),
+    Cubic([f32; 2], [f32; 2], [f32; 2], [f32; 2]),
+}
+
+/// The outline of a glyph, in pixels, from where the cell and the line of writing meet; down is positive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outline {
+    pub(super) steps: Vec<Step>,
+    /// How wide the glyph is.
+    pub(super) advance: f32,
+}
+
+impl Font {
+    /// The font of a file.
+    ///
+    /// # Errors
+    /// If there is no such file, or no font that can be drawn is in it; it says which.
+    pub fn from_file(path: &Path) -> Result<Font, String> {
+        let wrong = |what: String| format!("font: {}: {what}", path.display());
+        let found = path.metadata().map_err(|error| wrong(error.to_string()))?;
+        if !found.is_file() || found.len() > FONT_MAX {
+            return Err(wrong(format!("not a file of at most {} MiB", FONT_MAX >> 20)));
+        }
+        let data = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+        let is_fit = Face::parse(&data, 0).is_ok_and(|face| {
+            let letter = face.glyph_index('M').and_then(|glyph| face.glyph_hor_advance(glyph));
+            letter.is_some_and(|advance| advance > 0)
+        });
+        if !is_fit {
+            let what = "not a font with Latin letters: give a .ttf or .otf file";
+            return Err(wrong(what.to_owned()));
+        }
+        Ok(Font(Some(data)))
+    }
+
+    pub(super) fn faces(&self) -> Faces<'_> {
+        match self.0.as_deref().and_then(|data| Face::parse(data, 0).ok()) {
+            Some(face) => Faces { regular: face.clone(), bold: face, is_bold_drawn: true },
+            None => Faces { regular: own(REGULAR), bold: own(BOLD), is_bold_drawn: false },
+        }
+    }
+}
+
+fn own(data: &'static [u8]) -> Face<'static> {
+    Face::parse(data, 0).expect("it is part of the program, and a test draws with it")
+}
+
+impl Faces<'_> {
+    /// The width of a cell, and how far it goes above and below the line of writing, for letters of one pixel.
+    pub(super) fn cell(&self) -> (f32, f32, f32) {
+        let face = &self.regular;
+        let unit = f32::from(face.units_per_em());
+        let letter = face.glyph_index('M').and_then(|glyph| face.glyph_hor_advance(glyph));
+        let width = f32::from(letter.unwrap_or(face.units_per_em())) / unit;
+        (width, f32::from(face.ascender()) / unit, -f32::from(face.descender()) / unit)
+    }
+
+    /// The outline of a character at a size; nothing where no font has it.
+    pub(super) fn outline(
+        &self,
+        character: char,
+        is_bold: bool,
+        is_italic: bool,
+        size: f32,
+    ) -> Option<Outline> {
+        let face = if is_bold { &self.bold } else { &self.regular };
+        let slant = if is_italic { SLANT } else { 0.0 };
+        let doubled = if is_bold && self.is_bold_drawn { size / 24.0 } else { 0.0 };
+        let with = |face: &Face<'_>| outline_of(face, character, size, slant, doubled);
+        with(face).or_else(|| with(&own(REGULAR))).or_else(|| with(&own(EMOJI))).or_else(|| {
+            SYSTEM.with_face_of(character, |face| outline_of(face, character, size, slant, 0.0))
+        })
+    }
+}
+
+fn outline_of(
+    face: &Face<'_>,
+    character: char,
+    size: f32,
+    slant: f32,
+    doubled: f32,
+) -> Option<Outline> {
+    let glyph = face.glyph_index(character).filter(|&glyph| glyph != GlyphId(0))?;
+    let scale = size / f32::from(face.units_per_em());
+    let mut pen =
+        Pen { scale, slant, shift: 0.0, steps: Vec::new(), first: [0.0; 2], at: [0.0; 2] };
+    let drawn = face.outline_glyph(glyph, &mut pen);
+    // A picture instead of an outline is of no use here; a blank has neither.
+    if drawn.is_none() && !character.is_whitespace() {
+        return None;
+    }
+    if doubled > 0.0 {
+        pen.shift = doubled;
+        face.outline_glyph(glyph, &mut pen);
+    }
+    let advance = f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
+    Some(Outline { steps: pen.steps, advance })
+}
+
+/// Takes an outline down in pixels.
+struct Pen {
+    scale: f32,
+    slant: f32,
+    shift: f32,
+    steps: Vec<Step>,
+    first: [f32; 2],
+    at: [f32; 2],
+}
+
+impl Pen {
+    fn point(&self, x: f32, y: f32) -> [f32; 2] {
+        [(x + y * self.slant) * self.scale + self.shift, -y * self.scale]
+    }
+}
+
+impl OutlineBuilder for Pen {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.at = self.point(x, y);
+        self.first = self.at;
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        let to = self.point(x, y);
+        self.steps.push(Step::Line(self.at, to));
+        self.at = to;
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        let (by, to) = (self.point(x1, y1), self.point(x, y));
+        self.steps.push(Step::Quad(self.at, by, to));
+        self.at = to;
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        let (first, second, to) = (self.point(x1, y1), self.point(x2, y2), self.point(x, y));
+        self.steps.push(Step::Cubic(self.at, first, second, to));
+        self.at = to;
+    }
+
+    fn close(&mut self) {
+        self.steps.push(Step::Line(self.at, self.first));
+        self.at = self.first;
+    }
+}
+
+/// The fonts of the system, looked through when a character is in none of ours.
+static SYSTEM: LazyLock<System> = LazyLock::new(System::load);
+
+struct System {
+    fonts: fontdb::Database,
+    /// In the order in which they are asked.
+    order: Vec<fontdb::ID>,
+    /// Which has a character.
+    found: Mutex<HashMap<char, Option<fontdb::ID>>>,
+}
+
+impl System {
+    fn load() -> System {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_system_fonts();
+        let mut faces: Vec<&fontdb::FaceInfo> =
+            fonts.faces().filter(|face| face.style == fontdb::Style::Normal).collect();
+        // Upright ones of an ordinary weight, first those whose letters are of one width; by name, so that the same
+        // fonts give the same picture.
+        faces.sort_by_key(|face| {
+            (!face.monospaced, face.weight.0.abs_diff(400), face.post_script_name.clone())
+        });
+        let order = faces.iter().map(|face| face.id).collect();
+        System { fonts, order, found: Mutex::default() }
+    }
+
+    fn with_face_of<T>(&self, character: char, draw: impl Fn(&Face<'_>) -> Option<T>) -> Option<T> {
+        let with = |id: fontdb::ID| {
+            self.fonts
+                .with_face_data(id, |data, index| draw(&Face::parse(data, index).ok()?))
+                .flatten()
+        };
+        let known = self.lock().get(&character).copied();
+        match known {
+            Some(known) => with(known?),
+            None => {
+                let drawn = self.order.iter().find_map(|&id| Some((id, with(id)?)));
+                self.lock().insert(character, drawn.as_ref().map(|(id, _)| *id));
+                drawn.map(|(_, drawn)| drawn)
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<char, Option<fontdb::ID>>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

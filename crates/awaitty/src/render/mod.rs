@@ -1,0 +1,341 @@
+//! Pictures of a screen: PNG and SVG, drawn here from a frame. The same frame gives the same bytes.
+//!
+//! A frame becomes a [`Scene`] of rectangles, shapes and text in their colours, and that is drawn one way or the other.
+
+mod boxes;
+mod colors;
+mod fonts;
+mod png;
+mod shapes;
+mod svg;
+
+use awaitty_core::{Attrs, Cursor, CursorShape, Frame, Row, Style, Underline};
+
+pub use colors::{Colors, Rgb, Theme};
+pub use fonts::Font;
+
+use fonts::Faces;
+use shapes::{Pen, Shape, polygon, rect};
+
+/// The height of letters in pixels at scale 1: a cell of DejaVu Sans Mono is 9 pixels wide then, and 120 columns fit
+/// the pictures that models look at without making them smaller.
+const LETTER: f32 = 15.0;
+
+/// The least and the most that a picture may be scaled.
+pub const SCALES: std::ops::RangeInclusive<f32> = 0.5..=8.0;
+
+/// Pixels of one picture: 1000 columns and 500 rows at half the size fit, in 96 MB.
+pub const PIXELS_MAX: usize = 32 << 20;
+
+/// How a picture is drawn.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Times the usual size.
+    pub scale: f32,
+    /// What the cursor looks like, if it is to be seen.
+    pub cursor: Option<Cursor>,
+    /// The colours.
+    pub colors: Colors,
+    /// The font.
+    pub font: Font,
+}
+
+/// A picture.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// In pixels.
+    pub width: usize,
+    /// In pixels.
+    pub height: usize,
+    /// PNG or SVG.
+    pub bytes: Vec<u8>,
+}
+
+/// Draws a PNG.
+///
+/// # Errors
+/// If it would be too large; it says what would do.
+pub fn png(frame: &Frame, options: &Options) -> Result<Picture, String> {
+    let faces = options.font.faces();
+    let scene = Scene::new(frame, options, &faces)?;
+    Ok(Picture { width: scene.width, height: scene.height, bytes: png::draw(&scene, &faces) })
+}
+
+/// Draws an SVG, with text that can be searched and copied.
+///
+/// # Errors
+/// If it would be too large; it says what would do.
+pub fn svg(frame: &Frame, options: &Options) -> Result<Picture, String> {
+    let scene = Scene::new(frame, options, &options.font.faces())?;
+    let bytes = svg::draw(&scene).into_bytes();
+    Ok(Picture { width: scene.width, height: scene.height, bytes })
+}
+
+/// Something in a picture.
+#[derive(Clone, Debug)]
+enum Item {
+    /// A shape, whose corners count from the upper left of the picture.
+    Shape(Shape, Rgb),
+    /// So much of a cell of another colour.
+    Shade { x: f32, y: f32, covered: f32, color: Rgb },
+    /// Text from a cell on.
+    Text { x: f32, y: f32, cells: Vec<Glyph>, look: Look },
+}
+
+/// What is in a cell, and in how many columns.
+#[derive(Clone, Debug)]
+struct Glyph {
+    text: String,
+    columns: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    color: Rgb,
+    is_bold: bool,
+    is_italic: bool,
+}
+
+/// What is in a picture, from back to front.
+#[derive(Debug)]
+struct Scene {
+    width: usize,
+    height: usize,
+    background: Rgb,
+    cell: (f32, f32),
+    /// The size of the letters, and where in a row the line of writing is.
+    letter: f32,
+    baseline: f32,
+    items: Vec<Item>,
+}
+
+impl Scene {
+    fn new(frame: &Frame, options: &Options, faces: &Faces<'_>) -> Result<Scene, String> {
+        let scale = options.scale;
+        let (em_width, above, below) = faces.cell();
+        let cell_width = (em_width * LETTER * scale).round().max(1.0);
+        // The letters follow the cell, which is of whole pixels.
+        let letter = cell_width / em_width;
+        let cell_height = ((above + below) * letter).ceil().max(1.0);
+        let padding = (cell_width / 2.0).round();
+        let (cols, rows) = (frame.cols(), frame.rows().len());
+        let length = |cell: f32, count: usize| cell as usize * count + 2 * padding as usize;
+        let (width, height) = (length(cell_width, cols), length(cell_height, rows));
+        if width * height > PIXELS_MAX {
+            let fits = scale * (PIXELS_MAX as f32 / (width * height) as f32).sqrt();
+            return Err(format!(
+                "scale: {scale} makes {width}x{height} pixels of {cols}x{rows} cells, and {PIXELS_MAX} are the most: \
+                 give at most {:.1}, or resize the session",
+                (fits * 10.0).floor() / 10.0
+            ));
+        }
+        let mut scene = Scene {
+            width,
+            height,
+            background: options.colors.background(frame.is_reverse()),
+            cell: (cell_width, cell_height),
+            letter,
+            baseline: (above * letter + (cell_height - (above + below) * letter) / 2.0).round(),
+            items: Vec::new(),
+        };
+        let painter = Painter { options, is_reverse: frame.is_reverse(), padding };
+        for (at, row) in frame.rows().iter().enumerate() {
+            painter.row(&mut scene, at, row, frame.cols());
+        }
+        if let Some(cursor) = options.cursor.filter(|cursor| cursor.visible) {
+            let under = frame.rows().get(cursor.row).map(|row| &**row);
+            painter.cursor(&mut scene, cursor, under.unwrap_or(&Row::default()), frame.cols());
+        }
+        Ok(scene)
+    }
+
+    fn pen(&self) -> Pen {
+        Pen::new(self.cell.0, self.cell.1)
+    }
+}
+
+/// Cells of one style, from a column on.
+struct Run {
+    from: usize,
+    to: usize,
+    style: Style,
+}
+
+/// Puts a frame into a scene.
+struct Painter<'o> {
+    options: &'o Options,
+    is_reverse: bool,
+    padding: f32,
+}
+
+impl Painter<'_> {
+    fn place(&self, scene: &Scene, row: usize, col: usize) -> (f32, f32) {
+        (self.padding + col as f32 * scene.cell.0, self.padding + row as f32 * scene.cell.1)
+    }
+
+    fn row(&self, scene: &mut Scene, at: usize, row: &Row, cols: usize) {
+        let runs = runs(row, cols);
+        // All backgrounds first: a letter may lean into the next cell.
+        for run in &runs {
+            let (_, background) = self.options.colors.of(&run.style, self.is_reverse);
+            if background != scene.background {
+                let (x, y) = self.place(scene, at, run.from);
+                let width = (run.to - run.from) as f32 * scene.cell.0;
+                scene.items.push(Item::Shape(rect(x, y, width, scene.cell.1), background));
+            }
+        }
+        for run in &runs {
+            let (color, _) = self.options.colors.of(&run.style, self.is_reverse);
+            self.text(scene, at, row, run, color);
+            self.lines(scene, at, run, color);
+        }
+    }
+
+    /// The text of a run, and in between what is drawn by rule.
+    fn text(&self, scene: &mut Scene, at: usize, row: &Row, run: &Run, color: Rgb) {
+        let look = Look {
+            color,
+            is_bold: run.style.attrs.has(Attrs::BOLD),
+            is_italic: run.style.attrs.has(Attrs::ITALIC),
+        };
+        let mut begun: Option<(usize, Vec<Glyph>)> = None;
+        let end = |scene: &mut Scene, begun: &mut Option<(usize, Vec<Glyph>)>| {
+            if let Some((col, cells)) = begun.take() {
+                let (x, y) = self.place(scene, at, col);
+                scene.items.push(Item::Text { x, y, cells, look });
+            }
+        };
+        let mut col = run.from;
+        while col < run.to.min(row.width()) {
+            let begins = row.byte_of(col);
+            let columns = (1..=2).find(|n| row.byte_of(col + n) != begins).unwrap_or(1);
+            let text = row.slice(col, col + columns);
+            let first = text.chars().next().unwrap_or(' ');
+            let is_blank = text.trim().is_empty();
+            let drawn = shapes::shapes(first, &scene.pen());
+            if is_blank || drawn.is_some() {
+                end(scene, &mut begun);
+            } else {
+                let cells = &mut begun.get_or_insert((col, Vec::new())).1;
+                cells.push(Glyph { text: text.to_owned(), columns });
+            }
+            if let Some(drawn) = drawn.filter(|_| !is_blank) {
+                let place = self.place(scene, at, col);
+                scene.items.extend(drawn.into_iter().map(|shape| placed(shape, place, color)));
+            }
+            col += columns;
+        }
+        end(scene, &mut begun);
+    }
+
+    /// Lines under, through and above a run.
+    fn lines(&self, scene: &mut Scene, at: usize, run: &Run, color: Rgb) {
+        let (x, y) = self.place(scene, at, run.from);
+        let (cell_width, cell_height) = scene.cell;
+        let width = (run.to - run.from) as f32 * cell_width;
+        let thick = scene.pen().light;
+        let under = (y + (scene.baseline + thick * 2.0).min(cell_height - thick)).floor();
+        let mut add = |shape: Shape, color: Rgb| scene.items.push(Item::Shape(shape, color));
+        let line = self.options.colors.underline(&run.style).unwrap_or(color);
+        let dotted = |on: f32, step: f32| {
+            let count = (width / step).ceil() as usize;
+            (0..count)
+                .map(move |i| i as f32 * step)
+                .map(move |from| rect(x + from, under, on.min(width - from), thick))
+        };
+        match run.style.underline {
+            Underline::None => {}
+            Underline::Single => add(rect(x, under, width, thick), line),
+            Underline::Double => {
+                let second = (under + thick * 2.0).min(y + cell_height - thick);
+                add(rect(x, second - thick * 2.0, width, thick), line);
+                add(rect(x, second, width, thick), line);
+            }
+            Underline::Curly => {
+                let bottom = y + cell_height;
+                (run.from..run.to).for_each(|col| {
+                    let left = x + (col - run.from) as f32 * cell_width;
+                    add(wave(left, bottom, cell_width, thick), line);
+                });
+            }
+            Underline::Dotted => dotted(thick, thick * 2.0).for_each(|dot| add(dot, line)),
+            Underline::Dashed => {
+                dotted((cell_width * 0.6).round(), cell_width).for_each(|dash| add(dash, line));
+            }
+        }
+        if run.style.attrs.has(Attrs::STRIKE) {
+            add(rect(x, (y + cell_height * 0.55).floor(), width, thick), color);
+        }
+        if run.style.attrs.has(Attrs::OVERLINE) {
+            add(rect(x, y, width, thick), color);
+        }
+    }
+
+    fn cursor(&self, scene: &mut Scene, cursor: Cursor, row: &Row, cols: usize) {
+        let col = cursor.col.min(cols - 1);
+        let is_wide = row.byte_of(col) == row.byte_of(col + 1) && col + 1 < row.width();
+        let (x, y) = self.place(scene, cursor.row, col);
+        let (cell_width, height) = scene.cell;
+        let width = if is_wide { cell_width * 2.0 } else { cell_width };
+        let thick = (scene.pen().light * 2.0).min(height);
+        let color = self.options.colors.cursor();
+        let shape = match cursor.shape {
+            CursorShape::Block => rect(x, y, width, height),
+            CursorShape::Underline => rect(x, y + height - thick, width, thick),
+            CursorShape::Bar => rect(x, y, thick, height),
+        };
+        scene.items.push(Item::Shape(shape, color));
+        if cursor.shape == CursorShape::Block && col < row.width() {
+            // What is under it is seen through it.
+            let to = if is_wide { col + 2 } else { col + 1 };
+            let run = Run { from: col, to, style: row.style_at(col) };
+            self.text(scene, cursor.row, row, &run, scene.background);
+        }
+    }
+}
+
+fn placed(shape: Shape, (x, y): (f32, f32), color: Rgb) -> Item {
+    match shape {
+        Shape::Rect { x: left, y: top, width, height } => {
+            Item::Shape(rect(x + left, y + top, width, height), color)
+        }
+        Shape::Polygon(corners) => {
+            let moved = corners.into_iter().map(|[left, top]| [x + left, y + top]);
+            Item::Shape(polygon(moved.collect()), color)
+        }
+        Shape::Shade(covered) => Item::Shade { x, y, covered, color },
+    }
+}
+
+/// A wave of one cell, whose lowest point is `bottom`.
+fn wave(x: f32, bottom: f32, width: f32, thick: f32) -> Shape {
+    let height = thick * 1.5;
+    let edge = |below: f32| {
+        (0..=12u8).map(move |i| {
+            let part = f32::from(i) / 12.0;
+            let rise = (part * std::f32::consts::TAU).sin() * height / 2.0;
+            [x + part * width, bottom - thick - height / 2.0 + rise + below]
+        })
+    };
+    let mut back: Vec<[f32; 2]> = edge(thick).collect();
+    back.reverse();
+    polygon(edge(0.0).chain(back).collect())
+}
+
+/// The runs of a row, which fill it.
+fn runs(row: &Row, cols: usize) -> Vec<Run> {
+    let (mut runs, mut col) = (Vec::new(), 0);
+    let mut push = |from: usize, to: usize, style: Style| {
+        if from < to {
+            runs.push(Run { from, to, style });
+        }
+    };
+    for span in row.styles() {
+        let (from, to) = (usize::from(span.from), usize::from(span.to).min(cols));
+        push(col, from, Style::default());
+        push(from, to, span.value);
+        col = to;
+    }
+    push(col, cols, Style::default());
+    runs
+}

@@ -1,0 +1,85 @@
+//! A scene as an SVG: its text is text, forced into its columns, and what must join is drawn.
+
+use std::fmt::Write;
+
+use super::colors::Rgb;
+use super::shapes::Shape;
+use super::{Glyph, Item, Look, Scene};
+use crate::text;
+
+/// Draws it.
+pub(super) fn draw(scene: &Scene) -> String {
+    let Scene { width, height, letter, background, .. } = scene;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\" \
+         font-size=\"{letter}\" xml:space=\"preserve\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n",
+        hex(*background)
+    );
+    for item in &scene.items {
+        push(&mut svg, item, scene);
+    }
+    svg + "</svg>\n"
+}
+
+fn push(svg: &mut String, item: &Item, scene: &Scene) {
+    // Writing to a string does not fail.
+    let _ = match item {
+        Item::Shape(Shape::Rect { x, y, width, height }, color) => {
+            let color = hex(*color);
+            writeln!(
+                svg,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{color}\"/>"
+            )
+        }
+        Item::Shape(Shape::Polygon(corners), color) => {
+            let corners: Vec<String> =
+                corners.iter().map(|[x, y]| format!("{x:.2},{y:.2}")).collect();
+            let color = hex(*color);
+            writeln!(svg, "<polygon points=\"{}\" fill=\"{color}\"/>", corners.join(" "))
+        }
+        Item::Shape(Shape::Shade(_), _) => Ok(()),
+        Item::Shade { x, y, covered, color } => {
+            let ((width, height), color) = (scene.cell, hex(*color));
+            writeln!(
+                svg,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{color}\" \
+                 fill-opacity=\"{covered}\"/>"
+            )
+        }
+        Item::Text { x, y, cells, look } => {
+            let y = y + scene.baseline;
+            let mut left = *x;
+            // Wide ones apart from the others: each part is as wide as its cells are.
+            for part in cells.chunk_by(|a, b| a.columns == b.columns) {
+                let columns: usize = part.iter().map(|cell| cell.columns).sum();
+                let width = columns as f32 * scene.cell.0;
+                text_of(svg, part, *look, left, y, width);
+                left += width;
+            }
+            Ok(())
+        }
+    };
+}
+
+fn text_of(svg: &mut String, cells: &[Glyph], look: Look, x: f32, y: f32, width: f32) {
+    let shown: String = cells.iter().map(|cell| escaped(&cell.text)).collect();
+    let bold = if look.is_bold { " font-weight=\"bold\"" } else { "" };
+    let italic = if look.is_italic { " font-style=\"italic\"" } else { "" };
+    let color = hex(look.color);
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x}\" y=\"{y}\" fill=\"{color}\"{bold}{italic} textLength=\"{width}\" \
+         lengthAdjust=\"spacingAndGlyphs\">{shown}</text>"
+    );
+}
+
+/// Text that is no markup, and that shows what is not to be seen.
+fn escaped(text: &str) -> String {
+    text::visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn hex([r, g, b]: Rgb) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
+}

@@ -1,0 +1,171 @@
+//! `screenshot`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use awaitty_core::{Cursor, Frame};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::header;
+use super::{Context, Image, Kind, Tool};
+use crate::driver::Driver;
+use crate::error::ToolError;
+use crate::files;
+use crate::render::{self, Colors, Font, Options, Picture, SCALES, Theme};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Id or name.
+    session_id: Option<String>,
+    /// "png" (default) or "svg".
+    format: Option<String>,
+    /// Default 1.
+    scale: Option<f32>,
+    /// "dark" (default) or "light".
+    theme: Option<String>,
+    /// Default true.
+    show_cursor: Option<bool>,
+    /// A new file, instead of an image here.
+    path: Option<String>,
+    /// A .ttf or .otf file to draw with.
+    font: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    seq: u64,
+    format: &'static str,
+    width: usize,
+    height: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Png,
+    Svg,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Png => "png",
+            Format::Svg => "svg",
+        }
+    }
+
+    fn mime(self) -> &'static str {
+        match self {
+            Format::Png => "image/png",
+            Format::Svg => "image/svg+xml",
+        }
+    }
+}
+
+pub(super) fn tool() -> Tool {
+    // Of an image nothing structured is given, and clients would miss what was promised.
+    let tool = super::tool("screenshot", "A picture of the screen.", Kind::Acts, run);
+    Tool { output: None, ..tool }
+}
+
+/// What is asked for, once it is known to make sense.
+struct Asked {
+    format: Format,
+    scale: f32,
+    theme: Theme,
+    font: Font,
+}
+
+impl Asked {
+    fn new(params: &Params) -> Result<Asked, ToolError> {
+        let ending = params.path.as_deref().map(Path::new).and_then(Path::extension);
+        let format = match (params.format.as_deref(), ending.and_then(|ending| ending.to_str())) {
+            (Some("png"), _) => Format::Png,
+            (Some("svg"), _) | (None, Some("svg")) => Format::Svg,
+            (None, _) => Format::Png,
+            (Some(other), _) => {
+                return Err(ToolError::argument(format!(
+                    "format: {other:?} is neither \"png\" nor \"svg\""
+                )));
+            }
+        };
+        let theme = match params.theme.as_deref().unwrap_or("dark") {
+            "dark" => Theme::Dark,
+            "light" => Theme::Light,
+            other => {
+                return Err(ToolError::argument(format!(
+                    "theme: {other:?} is neither \"dark\" nor \"light\""
+                )));
+            }
+        };
+        let scale = params.scale.unwrap_or(1.0);
+        if !SCALES.contains(&scale) {
+            let (least, most) = (SCALES.start(), SCALES.end());
+            return Err(ToolError::argument(format!(
+                "scale: {scale} is not from {least} to {most}"
+            )));
+        }
+        let font = match &params.font {
+            Some(path) => Font::from_file(Path::new(path)).map_err(ToolError::argument)?,
+            None => Font::default(),
+        };
+        Ok(Asked { format, scale, theme, font })
+    }
+
+    fn draw(
+        self,
+        frame: &Frame,
+        cursor: Option<Cursor>,
+        colors: Colors,
+    ) -> Result<Picture, String> {
+        let options = Options { scale: self.scale, cursor, colors, font: self.font };
+        match self.format {
+            Format::Png => render::png(frame, &options),
+            Format::Svg => render::svg(frame, &options),
+        }
+    }
+}
+
+async fn run(
+    context: Context,
+    params: Params,
+) -> Result<(Output, String, Option<Image>), ToolError> {
+    let asked = Asked::new(&params)?;
+    let (format, theme) = (asked.format, asked.theme);
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let look = move |driver: &mut Driver| {
+        let session = driver.session();
+        let colors = Colors::new(theme, session.screen());
+        (Arc::clone(session.frame()), session.screen().cursor(), colors)
+    };
+    let (frame, cursor, colors) = entry.handle.call(look).await.ok_or_else(ToolError::gone)?;
+    let cursor = params.show_cursor.unwrap_or(true).then_some(cursor);
+    let head = header(&entry, &frame, format.name());
+    let seq = frame.seq().0;
+    let path = params.path.clone();
+    // It takes milliseconds, and the first time the fonts of the system may be read.
+    let made = tokio::task::spawn_blocking(move || {
+        let picture = asked.draw(&frame, cursor, colors).map_err(ToolError::argument)?;
+        let written = path.map(|path| files::write(&path, &picture.bytes)).transpose()?;
+        Ok::<_, ToolError>((picture, written))
+    });
+    let (picture, written) =
+        made.await.map_err(|error| ToolError::new("internal", error.to_string()))??;
+    let path = written.map(|path| path.display().to_string());
+    let place = path.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();
+    let text = format!("{head} {}x{} pixels{place}", picture.width, picture.height);
+    let image = path.is_none().then(|| Image { mime: format.mime(), bytes: picture.bytes.clone() });
+    let output = Output {
+        session_id: entry.id.clone(),
+        seq,
+        format: format.name(),
+        width: picture.width,
+        height: picture.height,
+        path,
+    };
+    Ok((output, text, image))
+}
