@@ -9,6 +9,7 @@
 mod commands;
 mod ends;
 mod pane;
+mod record;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 use crate::backend::Io;
 use crate::backend::pty::{InputModes, Pty, ReadEnd};
 use crate::policy;
+use crate::record::Recorder;
 use crate::shell::{Kind, Nonce};
 
 pub use commands::{Reader, State};
@@ -129,6 +131,15 @@ impl Handle {
     }
 }
 
+/// What comes with a program that we start.
+#[derive(Debug, Default)]
+pub struct Begun {
+    /// A shell that says what it does, and its nonce.
+    pub shell: Option<(Nonce, Kind)>,
+    /// What records it.
+    pub recorder: Option<Recorder>,
+}
+
 /// A terminal's session and its program.
 #[derive(Debug)]
 pub struct Driver {
@@ -159,6 +170,9 @@ pub struct Driver {
     reading_since: Option<Time>,
     /// Since when it is known to show the alternate screen.
     alternate_since: Option<Time>,
+    /// What is recorded, and the last command of which it tells.
+    recorder: Option<Recorder>,
+    marked: record::Marked,
     /// What is known of a pane besides.
     watch: pane::Watch,
     /// The last read found nothing more.
@@ -168,22 +182,22 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Starts the task of a terminal; if its program is a shell that says what it does, with its nonce.
-    pub fn start(
-        pty: Pty,
-        cols: usize,
-        rows: usize,
-        scrollback: usize,
-        shell: Option<(Nonce, Kind)>,
-    ) -> Handle {
-        let untouched = Some(pty.untouched_modes());
+    /// Starts the task of a terminal.
+    pub fn start(pty: Pty, cols: usize, rows: usize, scrollback: usize, begun: Begun) -> Handle {
+        let untouched = pty.untouched_modes();
         let pid = pty.pid();
         Driver::start_with(Some(Io::Pty(pty)), pid, (cols, rows), scrollback, |driver| {
-            driver.untouched = untouched;
-            if let Some((nonce, kind)) = shell {
-                driver.trust_shell(&nonce, kind);
-            }
+            driver.begin(untouched, begun);
         })
+    }
+
+    /// Our own program begins, in a terminal that was so before.
+    fn begin(&mut self, untouched: InputModes, begun: Begun) {
+        self.untouched = Some(untouched);
+        self.recorder = begun.recorder;
+        if let Some((nonce, kind)) = begun.shell {
+            self.trust_shell(&nonce, kind);
+        }
     }
 
     fn start_with(
@@ -215,6 +229,8 @@ impl Driver {
             looks: None,
             reading_since: None,
             alternate_since: None,
+            recorder: None,
+            marked: record::Marked::default(),
             watch: pane::Watch::default(),
             is_drained: true,
             jobs: jobs.downgrade(),
@@ -271,6 +287,9 @@ impl Driver {
         self.session.handle_input(now, text, modes.echo_by);
         let is_ahead = modes.echo_by == EchoBy::Terminal;
         self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));
+        if !modes.is_secret() {
+            self.record(|recorder, now| recorder.input(now, bytes));
+        }
         self.input.extend(bytes);
         self.write_some();
         Ok(bytes.len())
@@ -281,8 +300,7 @@ impl Driver {
         if let Some(Io::Pty(pty)) = &self.io {
             pty.resize(cols as u16, rows as u16)?;
         }
-        let now = self.now();
-        self.session.resize(now, cols, rows);
+        self.take_size(cols, rows);
         Ok(())
     }
 
@@ -397,8 +415,10 @@ impl Driver {
         {
             self.session.handle_input_unread(self.has_unread_by_kernel());
         }
+        self.record(|recorder, now| recorder.output(now, bytes));
         let now = self.now();
         self.session.handle_output(now, bytes);
+        self.mark_commands();
         self.plan_looks(true);
     }
 

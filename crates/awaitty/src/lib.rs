@@ -20,6 +20,7 @@ pub mod mcp;
 pub mod people;
 pub mod policy;
 pub mod proxy;
+pub mod record;
 pub mod render;
 pub mod sessions;
 pub mod shell;

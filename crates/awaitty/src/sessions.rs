@@ -17,10 +17,11 @@ use tokio::time::Instant;
 
 use crate::backend::pty::{Pty, Start};
 use crate::backend::{processes, tmux};
-use crate::driver::{Driver, Handle};
+use crate::driver::{Begun, Driver, Handle};
 use crate::error::ToolError;
 use crate::people::People;
 use crate::policy;
+use crate::record::{Head, Recorder};
 use crate::shell::Integration;
 use crate::signals::Signals;
 use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
@@ -68,6 +69,31 @@ pub struct SpawnSpec {
     pub ttl: Option<Duration>,
     /// A shell is made to say what it does.
     pub shell_integration: bool,
+    /// It is recorded.
+    pub record: Option<Record>,
+}
+
+/// How a program is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// What is typed is recorded too, but for secrets.
+    pub with_input: bool,
+}
+
+impl SpawnSpec {
+    /// Begins the recording, if there is to be one.
+    fn recorder(&self, id: &str) -> Result<Option<Recorder>, ToolError> {
+        let Some(Record { with_input }) = self.record else { return Ok(None) };
+        let command = shell_words::join(&self.argv);
+        let timestamp = wall_clock_ms() / 1000;
+        let head = Head { size: (self.cols, self.rows), command: &command, timestamp };
+        let name = [Some(id), self.name.as_deref()].into_iter().flatten().collect::<Vec<_>>();
+        let started = Recorder::start(&name.join("-"), &head, with_input);
+        started.map(Some).map_err(|error| {
+            let next = "leave record out, or set AWAITTY_RECORDINGS to a folder";
+            ToolError::new("spawn_failed", format!("record: {error}: {next}"))
+        })
+    }
 }
 
 /// A terminal that is held.
@@ -220,12 +246,16 @@ impl Sessions {
             format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
         let integration = integration(&spec);
         let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
+        let recorder = spec.recorder(&id)?;
         let start = || {
             let pty = Pty::start(&start)?;
             let pid = pty.pid();
             Ok((pty, pid))
         };
-        let pty = processes::register(start).map_err(|error| spawn_failed(&spec, &error))?;
+        let pty = processes::register(start).map_err(|error| {
+            recorder.iter().for_each(Recorder::forget);
+            spawn_failed(&spec, &error)
+        })?;
         let pid = pty.pid();
         if let Some(path) = self.leaders.get() {
             // Without it less is found after a kill; nothing else depends on it.
@@ -233,7 +263,8 @@ impl Sessions {
             let _ = file.and_then(|mut file| writeln!(file, "{}", pid.as_raw_nonzero()));
         }
         let shell = integration.map(|integration| (integration.nonce, integration.kind));
-        let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, shell);
+        let begun = Begun { shell, recorder };
+        let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));
         let (name, people) = (spec.name, People::default());

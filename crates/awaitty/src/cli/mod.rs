@@ -2,8 +2,8 @@
 //! reads, so that there is one description of every parameter.
 
 pub mod attach;
-mod picture;
 pub mod run;
+mod saved;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -38,12 +38,13 @@ struct Face {
     positions: &'static [&'static str],
 }
 
-const FACES: [Face; 17] = [
+const FACES: [Face; 18] = [
     face("close_session", Some("close"), &["session_id"]),
     face("list_sessions", Some("ls"), &[]),
     face("read_output", Some("read"), &["session_id"]),
     face("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
     face("run_command", None, &["session_id", "command"]),
+    face("save_recording", None, &["session_id", "path"]),
     face("screenshot", None, &["session_id"]),
     face("search_output", Some("search"), &["pattern"]),
     face("send_input", Some("send"), &["session_id", "input"]),
@@ -106,7 +107,7 @@ fn command(tool: &Tool) -> Command {
                 "Show the table anew when something changes",
             ));
         }
-        "screenshot" => {
+        "screenshot" | "save_recording" => {
             command = command.arg(extra("--force", "force", "Write over a file that is there"));
         }
         "snapshot" => {
@@ -331,8 +332,14 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     } else {
         Client::daemon()?
     };
-    if tool.name == "screenshot" {
-        return picture::take(&mut client, arguments, matches.get_flag("--force"), as_json);
+    match tool.name {
+        "screenshot" => {
+            return saved::picture(&mut client, arguments, matches.get_flag("--force"), as_json);
+        }
+        "save_recording" => {
+            return saved::recording(&mut client, arguments, matches.get_flag("--force"), as_json);
+        }
+        _ => {}
     }
     let mut waiting = Waiting::default();
     let answered = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;

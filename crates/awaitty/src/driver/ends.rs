@@ -48,6 +48,7 @@ impl Driver {
         processes::unregister(self.pid);
         self.input.clear();
         let now = self.now();
+        self.record_exit(exit);
         self.session.handle_exit(now, exit);
         self.end_lingering();
     }

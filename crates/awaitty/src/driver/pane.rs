@@ -12,12 +12,11 @@ use awaitty_core::{EchoBy, Exit};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
-use super::{Driver, Handle, Job};
+use super::{Begun, Driver, Handle, Job};
 use crate::backend::pty::{InputModes, ReadEnd};
 use crate::backend::tmux::{Capture, Pane, PaneInfo, Server};
 use crate::backend::{Io, processes};
 use crate::policy;
-use crate::shell::{Kind, Nonce};
 
 /// How long a pane must be quiet before what it shows is compared.
 const QUIET: Duration = Duration::from_millis(250);
@@ -65,13 +64,13 @@ pub(super) struct Watch {
 
 impl Driver {
     /// Starts the task of a pane, which shows what was captured when it was attached; without a pane it has ended. If we
-    /// have just started its program, with what its terminal did before, and its nonce if it says what it does.
+    /// have just started its program, with what its terminal did before.
     pub fn start_pane(
         pane: Result<Pane, Exit>,
         pid: Pid,
         capture: &Capture,
         scrollback: usize,
-        started: Option<(InputModes, Option<(Nonce, Kind)>)>,
+        started: Option<(InputModes, Begun)>,
     ) -> Handle {
         let PaneInfo { cols, rows, .. } = capture.info;
         let (io, exit) = match pane {
@@ -88,11 +87,8 @@ impl Driver {
             // What was there before is before all waits.
             session.handle_input(now, "", EchoBy::Nobody);
             (driver.watch.history, driver.watch.modes) = (capture.history_size, capture.modes());
-            if let Some((untouched, shell)) = started {
-                driver.untouched = Some(untouched);
-                if let Some((nonce, kind)) = shell {
-                    driver.trust_shell(&nonce, kind);
-                }
+            if let Some((untouched, begun)) = started {
+                driver.begin(untouched, begun);
             }
             match exit {
                 Some(exit) => driver.end(exit),
@@ -137,8 +133,7 @@ impl Driver {
             && cols > 0
             && rows > 0
         {
-            let now = self.now();
-            self.session.resize(now, cols, rows);
+            self.take_size(cols, rows);
             self.watch.at = Some(Instant::now() + QUIET);
         }
     }
@@ -232,7 +227,7 @@ impl Driver {
         self.watch.of_terminal = of_terminal;
         let screen = self.session.screen();
         if size != (screen.cols(), screen.rows()) {
-            self.session.resize(now, size.0, size.1);
+            self.take_size(size.0, size.1);
         }
         if is_captured {
             self.catch_up(capture);

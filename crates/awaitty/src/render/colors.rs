@@ -105,7 +105,8 @@ impl Colors {
         self.foreground.unwrap_or(self.theme.shades().foreground)
     }
 
-    pub(super) fn background(&self, is_reverse: bool) -> Rgb {
+    /// The colour behind everything.
+    pub(crate) fn background(&self, is_reverse: bool) -> Rgb {
         match is_reverse {
             true => self.foreground(),
             false => self.background.unwrap_or(self.theme.shades().background),
@@ -136,7 +137,7 @@ impl Colors {
     }
 
     /// The colour of text in a style, and the one behind it.
-    pub(super) fn of(&self, style: &Style, is_reverse: bool) -> (Rgb, Rgb) {
+    pub(crate) fn of(&self, style: &Style, is_reverse: bool) -> (Rgb, Rgb) {
         let foreground = if is_reverse { self.background(false) } else { self.foreground() };
         // As xterm has it: programs that know eight colours get the other eight by bold.
         let asked = match style.fg {

@@ -1,6 +1,6 @@
 //! Pictures of a screen: PNG and SVG, drawn here from a frame. The same frame gives the same bytes.
 //!
-//! A frame becomes a [`Scene`] of rectangles, shapes and text in their colours, and that is drawn one way or the other.
+//! A frame becomes a scene of rectangles, shapes and text in their colours, and that is drawn one way or the other.
 
 mod boxes;
 mod colors;

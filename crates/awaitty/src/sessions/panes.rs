@@ -10,10 +10,11 @@ use super::{
 };
 use crate::backend::tmux::own::{OWN_SERVER, Where};
 use crate::backend::tmux::{self, Pane, Server};
-use crate::driver::{Driver, exit_of};
+use crate::driver::{Begun, Driver, exit_of};
 use crate::error::ToolError;
 use crate::people::People;
 use crate::policy;
+use crate::record::Recorder;
 use crate::socket::SESSION_VARIABLE;
 
 fn folder() -> Result<PathBuf, ToolError> {
@@ -134,8 +135,18 @@ impl Sessions {
         let mark = format!("{SESSION_VARIABLE}={id}");
         let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
         let untouched = waiting.pane.input_modes();
+        let recorder = match spec.recorder(&id) {
+            Ok(recorder) => recorder,
+            Err(error) => {
+                waiting.give_up().await;
+                return Err(error);
+            }
+        };
         let started = waiting.start(&start).await;
-        let (pane, capture) = started.map_err(|error| spawn_failed(&spec, &error))?;
+        let (pane, capture) = started.map_err(|error| {
+            recorder.iter().for_each(Recorder::forget);
+            spawn_failed(&spec, &error)
+        })?;
         let (pid, place) = (pane.pid(), pane.place());
         let shell = integration.map(|integration| (integration.nonce, integration.kind));
         let entry = Arc::new(Entry {
@@ -149,7 +160,7 @@ impl Sessions {
                 pid,
                 &capture,
                 spec.scrollback,
-                Some((untouched, shell)),
+                Some((untouched, Begun { shell, recorder })),
             ),
             people: People::default(),
             mark,

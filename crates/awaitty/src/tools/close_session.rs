@@ -15,7 +15,7 @@ use crate::sessions::Ending;
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// By name or number. Default HUP.
+    /// Default HUP.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     signal: Option<SignalParam>,

@@ -58,6 +58,12 @@ struct SessionOutput {
     /// Rows of a pane that tmux showed otherwise than we did, and that were taken over.
     #[serde(skip_serializing_if = "Option::is_none")]
     healed: Option<u64>,
+    /// The file that it is recorded in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording: Option<String>,
+    /// Why the recording ended early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recording_note: Option<String>,
     /// Where tmux has the pane: session, window and pane.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
@@ -95,7 +101,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             move |driver| {
                 let doing = StateOutput::of(driver);
                 let (session, now) = (driver.session(), driver.now());
-                let screen = session.screen();
+                let (screen, recording) = (session.screen(), driver.recording());
                 SessionOutput {
                     session_id: entry.id.clone(),
                     name: entry.name.clone(),
@@ -119,6 +125,8 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                         Some(_) => "tmux",
                         None => "pty",
                     },
+                    recording: recording.as_ref().map(|it| it.path.display().to_string()),
+                    recording_note: recording.and_then(|it| it.note),
                     healed: Some(driver.healed()).filter(|&healed| healed > 0),
                     place: None,
                     own: entry.is_own_pane().then_some(true),

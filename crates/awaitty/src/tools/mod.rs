@@ -10,6 +10,7 @@ mod pending;
 mod read_output;
 mod resize_session;
 mod run_command;
+mod save_recording;
 mod schema;
 mod screenshot;
 mod search_output;
@@ -231,6 +232,7 @@ fn make_all() -> Vec<Tool> {
         read_output::tool(),
         resize_session::tool(),
         run_command::tool(),
+        save_recording::tool(),
         screenshot::tool(),
         search_output::tool(),
         send_input::tool(),

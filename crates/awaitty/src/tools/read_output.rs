@@ -23,7 +23,7 @@ struct Params {
     pattern: Option<String>,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
-    /// The newest bytes as printed, escaped.
+    /// The newest bytes, escaped.
     #[serde(default)]
     raw: bool,
 }

@@ -30,7 +30,7 @@ struct Params {
     timeout_ms: Option<u64>,
     /// Of the output. Default 20000.
     max_chars: Option<usize>,
-    /// Behind ssh, su or docker: first type a line that lets that shell tell where commands begin and end.
+    /// Behind ssh, su or docker: first type a line that makes that shell tell where commands end.
     #[serde(default)]
     bootstrap: bool,
 }

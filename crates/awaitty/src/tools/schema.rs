@@ -12,11 +12,10 @@ use serde_json::{Map, Value, json};
 
 /// The fields that are told of an output: the ones to decide by. The others come with what they apply to, and
 /// nothing forbids them.
-const TOLD: [&str; 7] =
-    ["finished", "lines", "matches", "outcome", "output", "results", "sessions"];
+const TOLD: [&str; 6] = ["lines", "matches", "outcome", "output", "results", "sessions"];
 
 /// The parameters whose names say all that a model needs to know.
-const CLEAR: [&str; 21] = [
+const CLEAR: [&str; 22] = [
     "args",
     "channel",
     "clear_env",
@@ -33,6 +32,7 @@ const CLEAR: [&str; 21] = [
     "max_chars",
     "message",
     "mode",
+    "record",
     "scale",
     "shell_integration",
     "show_cursor",
@@ -79,8 +79,10 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     {
         id.remove("description");
     }
-    // A matter of taste, and of the person's; the command line has it.
-    fields.remove("font");
+    // Matters of taste, and of the person's; the command line has them.
+    for rare in ["font", "record_input", "version"] {
+        fields.remove(rare);
+    }
     for (name, field) in fields.iter_mut() {
         // What flags there are, and how long a wait waits, is said once.
         let is_said_here = matches!(

@@ -19,11 +19,11 @@ use crate::render::{self, Colors, Font, Options, Picture, SCALES, Theme};
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// "png" (default) or "svg".
+    /// "png" or "svg".
     format: Option<String>,
     /// Default 1.
     scale: Option<f32>,
-    /// "dark" (default) or "light".
+    /// "dark" or "light".
     theme: Option<String>,
     /// Default true.
     show_cursor: Option<bool>,

@@ -12,13 +12,13 @@ use crate::text;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// A regex, tried on each line.
+    /// A regex for each line.
     pattern: String,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
-    /// Default: all sessions.
+    /// Default: all.
     session_id: Option<String>,
-    /// Also lines that left the screen. Default true.
+    /// Default true.
     scrollback: Option<bool>,
     /// Lines before and after each match. Default 2.
     context: Option<usize>,

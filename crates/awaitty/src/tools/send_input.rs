@@ -37,7 +37,7 @@ struct Params {
     /// `input` goes as one bracketed paste.
     #[serde(default)]
     paste: bool,
-    /// A variable of the server whose value is typed first, only while echo is off; or the person attached is asked.
+    /// A variable of the server, typed first and only while echo is off; or the person attached is asked.
     secret: Option<String>,
     /// Type or paste `input`, see it arrive, press Enter, see it taken.
     #[serde(default)]

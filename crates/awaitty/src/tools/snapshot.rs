@@ -22,11 +22,11 @@ struct Params {
     session_id: Option<String>,
     /// Only what changed since this seq.
     since: Option<u64>,
-    /// "text" (default), "annotated": styles marked, e.g. [r+]error[/], or "styled": runs to draw.
+    /// "text" (default), "annotated": styles marked, e.g. [r+]error[/], or "styled".
     format: Option<String>,
     /// First and last, from 1.
     rows: Option<[usize; 2]>,
-    /// Lines above the screen, too.
+    /// Lines above, too.
     #[serde(default)]
     scrollback: usize,
     /// Default 20000.

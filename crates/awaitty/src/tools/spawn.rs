@@ -16,7 +16,7 @@ use super::wait_for_text::start;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
 use crate::policy;
-use crate::sessions::SpawnSpec;
+use crate::sessions::{Record, SpawnSpec};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -53,9 +53,12 @@ struct Params {
     tmux_session: Option<String>,
     /// Let a shell tell where commands begin and end. Default true.
     shell_integration: Option<bool>,
-    /// Not there yet.
-    #[schemars(skip)]
-    record: Option<bool>,
+    /// For save_recording.
+    #[serde(default)]
+    record: bool,
+    /// Record what is typed, too, but for secrets.
+    #[serde(default)]
+    record_input: bool,
     /// Answer when one of these holds.
     wait: Option<WaitParam>,
 }
@@ -112,12 +115,6 @@ fn check_name(name: &str) -> Result<(), ToolError> {
 
 /// What the parameters mean; all of them are looked at before anything is started.
 fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
-    if params.record == Some(true) {
-        return Err(ToolError::new(
-            "unsupported",
-            "record: recordings are not there yet: leave it out",
-        ));
-    }
     let argv = match params.args {
         Some(args) => std::iter::once(params.command).chain(args).collect(),
         None => shell_words::split(&params.command).map_err(|error| {
@@ -161,6 +158,8 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
         )?,
         ttl: ttl.transpose()?,
         shell_integration: params.shell_integration.unwrap_or(true),
+        record: (params.record || params.record_input)
+            .then_some(Record { with_input: params.record_input }),
     })
 }
 

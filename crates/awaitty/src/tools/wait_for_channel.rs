@@ -30,9 +30,9 @@ struct Params {
     #[serde(default)]
     #[schemars(skip)]
     tmux: bool,
-    /// Wait for a count above this. Default: the last that a wait was given.
+    /// A count above this. Default: the last that a wait was given.
     since: Option<u64>,
-    /// Answer at once if this session's program exits first.
+    /// Answer if this session's program exits first.
     session_id: Option<String>,
     /// Default 30000.
     timeout_ms: Option<u64>,

@@ -24,7 +24,7 @@ struct Params {
     stable_ms: Option<u64>,
     /// Default 5000.
     timeout_ms: Option<u64>,
-    /// A change of colours or attributes counts too.
+    /// Changes of colour count, too.
     #[serde(default)]
     styles: bool,
     /// Regexes; rows that match are left out: clocks, spinners.

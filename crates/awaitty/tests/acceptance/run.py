@@ -85,6 +85,35 @@ async def screenshots_are_images(s):
 
 
 @check()
+async def recordings_are_saved(s):
+    sid = await s.sh("printf 'one\\342\\202'; printf '\\254\\n<i>two</i>\\n'; echo UP; cat", record=True, cols=40, rows=5)
+    await s.up(sid)
+    await s.ok("resize_session", session_id=sid, cols=50, rows=6)
+    await s.send(sid, "typed\n", wait={"text": "typed\ntyped", "timeout_ms": 5000})
+    await s.ok("send_input", session_id=sid, keys=["ctrl+d"], wait={"exit": True, "timeout_ms": 5000})
+    folder = os.path.join(HOME, "recordings-saved")
+    os.makedirs(folder)
+    os.symlink("/etc", os.path.join(folder, "link"))
+    texts = {}
+    for name in ("a.cast", "a.txt", "a.html"):
+        path = os.path.join(folder, name)
+        fields(await s.ok("save_recording", session_id=sid, path=path), path=path, complete=True)
+        texts[name] = open(path).read()
+    head, *events = map(json.loads, texts["a.cast"].splitlines())
+    fields(head, version=3, term={"cols": 40, "rows": 5, "type": "xterm-256color"})
+    kinds = [event[1] for event in events]
+    expect(set(kinds) == {"o", "r", "x"} and kinds[-1] == "x" and events[-1][2] == "0", "output, a size and the exit", events)
+    shown = "".join(event[2] for event in events if event[1] == "o")
+    expect("one\u20ac\r\n<i>two</i>\r\n" in shown, "what was printed", shown)
+    expect(texts["a.txt"].startswith("one\u20ac\n<i>two</i>\n"), "a transcript", texts["a.txt"])
+    expect("<i>" not in texts["a.html"] and "two" in texts["a.html"], "no markup of the program", "a.html")
+    for bad in (path, "/etc/a.cast", f"{folder}/../../../etc/a.cast", f"{folder}/link/a.cast"):
+        await s.err(["denied"], "save_recording", session_id=sid, path=bad)
+    plain = await s.sh("cat")
+    await s.err(["unsupported"], "save_recording", session_id=plain, path=os.path.join(folder, "b.cast"))
+
+
+@check()
 async def spawn_gives_a_terminal(s):
     result = await s.ok("spawn", command="""printf '%s|' 'a b' "c d" $HOME""", cols=50.0, rows=10.0)
     fields(result, cols=50, rows=10)  # integers given as 50.0 are accepted

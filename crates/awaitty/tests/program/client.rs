@@ -142,6 +142,7 @@ impl Home {
     pub(crate) fn command(&self) -> Command {
         let mut command = awaitty();
         command.env("XDG_RUNTIME_DIR", &self.dir).env_remove("AWAITTY_SOCKET");
+        command.env("AWAITTY_RECORDINGS", self.dir.join("recordings"));
         // No person's panes.
         command.env("TMUX_TMPDIR", &self.dir).env_remove("TMUX").env_remove("TMUX_PANE");
         command

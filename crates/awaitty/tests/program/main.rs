@@ -9,4 +9,5 @@ mod flags;
 mod mcp;
 mod panes;
 mod people;
+mod recordings;
 mod texts;

@@ -61,6 +61,19 @@ fn every_help() {
     check("help.txt", &text);
 }
 
+/// What is wrong with pictures and recordings.
+fn mistakes_of_files() -> Vec<(&'static str, Value)> {
+    vec![
+        ("save_recording", json!({"session_id": "up", "path": "x.cast"})),
+        ("save_recording", json!({"session_id": "up", "format": "gif"})),
+        ("save_recording", json!({"session_id": "up", "version": 1})),
+        ("screenshot", json!({"session_id": "up", "format": "gif"})),
+        ("screenshot", json!({"session_id": "up", "theme": "blue"})),
+        ("screenshot", json!({"session_id": "up", "scale": 9})),
+        ("screenshot", json!({"session_id": "up", "font": "/etc/passwd"})),
+    ]
+}
+
 /// Calls that make no sense, one a line.
 fn mistakes() -> Vec<(&'static str, Value)> {
     let long = "x".repeat(4_097);
@@ -88,7 +101,6 @@ fn mistakes() -> Vec<(&'static str, Value)> {
         ("wait_for_channel", json!({"channel": "tmux:a"})),
         ("signal_channel", json!({"channel": "tmux:a"})),
         ("signal_channel", json!({"channel": "tmux:a", "status": 1})),
-        ("spawn", json!({"command": "cat", "record": true})),
         ("spawn", json!({"command": "cat", "colour": 1})),
         ("spawn", json!({"command": "cat", "wait": {}})),
         ("spawn", json!({"command": "cat", "wait": {"text": "a", "exit": true}})),
@@ -160,7 +172,7 @@ fn every_mistake() {
     server.call("spawn", json!({"command": "cat", "name": "up"}));
     server.call("spawn", json!({"command": "true", "name": "done", "wait": {"exit": true}}));
     let mut text = String::new();
-    for (tool, arguments) in mistakes() {
+    for (tool, arguments) in [mistakes(), mistakes_of_files()].concat() {
         let answer = server.call(tool, arguments.clone());
         let (code, message) = (answer["code"].as_str(), answer["message"].as_str());
         let (Some(code), Some(message)) = (code, message) else {

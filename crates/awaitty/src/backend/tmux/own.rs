@@ -193,11 +193,16 @@ impl Waiting {
     /// What the kernel said; the pane is gone then.
     pub async fn start(mut self, start: &Start) -> io::Result<(Pane, Capture)> {
         if let Err(error) = self.tell(start).await {
-            let (server, id) = self.pane.place();
-            let _ = server.run(&["kill-pane", "-t", &id]).await;
+            self.give_up().await;
             return Err(error);
         }
         Ok((self.pane, self.capture))
+    }
+
+    /// Ends the pane, in which nothing was started.
+    pub async fn give_up(self) {
+        let (server, id) = self.pane.place();
+        let _ = server.run(&["kill-pane", "-t", &id]).await;
     }
 
     /// Tells the launcher what to start, and hears what came of it.

@@ -1,9 +1,8 @@
-//! `awaitty screenshot`: the picture is written by the command line itself, with the rights and in the folder of whoever
-//! calls it, and not by the server.
+//! Files that the command line writes itself, with the rights and in the folder of whoever calls it, and not the server.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, absolute};
+use std::path::{Path, PathBuf, absolute};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -11,16 +10,16 @@ use serde_json::{Value, json};
 
 use super::{exit, print, status, write};
 use crate::client::Client;
+use crate::record::{self, Format};
 
 /// Asks for a picture and writes it to a file, or to standard output if that is none that a person looks at.
-pub(super) fn take(
+pub(super) fn picture(
     client: &mut Client,
     mut arguments: Value,
     is_forced: bool,
     as_json: bool,
 ) -> io::Result<i32> {
-    let given = arguments.as_object_mut().and_then(|all| all.remove("path"));
-    let path = given.as_ref().and_then(Value::as_str).map(absolute).transpose()?;
+    let path = take_path(&mut arguments)?;
     if path.is_none() && !as_json && io::stdout().is_terminal() {
         crate::log(
             "a picture is nothing for a terminal: give --path FILE, or send it on by a pipe",
@@ -57,8 +56,43 @@ pub(super) fn take(
     Ok(exit::MET)
 }
 
+/// Has a recording told of, and makes a file of it.
+pub(super) fn recording(
+    client: &mut Client,
+    mut arguments: Value,
+    is_forced: bool,
+    as_json: bool,
+) -> io::Result<i32> {
+    let path = take_path(&mut arguments)?;
+    let version = arguments["version"].as_u64().and_then(|version| u8::try_from(version).ok());
+    let format = Format::choose(arguments["format"].as_str(), version, path.as_deref());
+    if let Ok(format) = format {
+        arguments["format"] = json!(format.name());
+    }
+    let mut answered = client.call("save_recording", &arguments, &mut |_| {})?;
+    if let (false, Some(path), Ok(format)) = (answered.is_error, &path, format) {
+        let recorded = answered.structured["recording"].as_str().unwrap_or_default();
+        let recorded = std::fs::read_to_string(recorded)?;
+        let saved = record::export(&recorded, format).map_err(io::Error::other)?;
+        create(path, is_forced)?.write_all(&saved.bytes)?;
+        answered.structured["path"] = json!(path);
+        answered.text = format!("{} bytes in {}", saved.bytes.len(), path.display());
+        if let Some(note) = answered.structured["note"].as_str() {
+            answered.text += &format!("; the recording ended early: {note}");
+        }
+    }
+    print(&answered, as_json)?;
+    Ok(status(&answered))
+}
+
+/// Takes the path out of what the server is asked for.
+fn take_path(arguments: &mut Value) -> io::Result<Option<PathBuf>> {
+    let given = arguments.as_object_mut().and_then(|all| all.remove("path"));
+    given.as_ref().and_then(Value::as_str).map(absolute).transpose()
+}
+
 /// Opens a file to be written; one that is there only if that is asked for.
-pub(super) fn create(path: &Path, is_forced: bool) -> io::Result<File> {
+fn create(path: &Path, is_forced: bool) -> io::Result<File> {
     let made = if is_forced { File::create(path) } else { File::create_new(path) };
     made.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {

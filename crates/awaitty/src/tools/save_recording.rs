@@ -1,0 +1,107 @@
+//! `save_recording`.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Context, Kind, Tool};
+use crate::driver::Driver;
+use crate::error::ToolError;
+use crate::files;
+use crate::record::{self, Format, Standing};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Params {
+    /// Id or name.
+    session_id: Option<String>,
+    /// A new file.
+    path: Option<String>,
+    /// "asciicast", "txt" or "html"; default by `path`.
+    format: Option<String>,
+    /// Of asciicast: 3 (default) or 2.
+    version: Option<u8>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Output {
+    session_id: String,
+    format: &'static str,
+    /// Where it was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    /// What is recorded, as it is.
+    recording: String,
+    bytes: usize,
+    events: usize,
+    duration_ms: u64,
+    /// Nothing is missing.
+    complete: bool,
+    /// Why something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+pub(super) fn tool() -> Tool {
+    super::tool(
+        "save_recording",
+        "Saves what a session spawned with `record` has shown so far.",
+        Kind::Acts,
+        run,
+    )
+}
+
+async fn run(context: Context, params: Params) -> Answer<Output> {
+    let asked = params.path.as_deref().map(Path::new);
+    let format = Format::choose(params.format.as_deref(), params.version, asked)
+        .map_err(ToolError::argument)?;
+    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let look = |driver: &mut Driver| driver.recorded();
+    let Some(recorded) = entry.handle.call(look).await.ok_or_else(ToolError::gone)? else {
+        let message = format!("{} is not recorded: spawn it with record: true", entry.label());
+        return Err(ToolError::new("unsupported", message));
+    };
+    // Nobody answers where the recording has ended early; the note says so.
+    let _ = recorded.await;
+    let standing = entry.handle.call(|driver| driver.recording()).await.flatten();
+    let Standing { path: recording, note, .. } = standing.ok_or_else(ToolError::gone)?;
+    let (source, path) = (recording.clone(), params.path);
+    let saved = tokio::task::spawn_blocking(move || {
+        let failed = |error: std::io::Error| {
+            let note = note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
+            ToolError::new("exited", format!("{}: {error}{note}", source.display()))
+        };
+        let recorded = std::fs::read_to_string(&source).map_err(failed)?;
+        let saved = record::export(&recorded, format).map_err(ToolError::argument)?;
+        let path = path.map(|path| files::write(&path, &saved.bytes)).transpose()?;
+        Ok::<_, ToolError>((saved, path, note))
+    });
+    let (saved, path, note) =
+        saved.await.map_err(|error| ToolError::new("internal", error.to_string()))??;
+    let path = path.map(|path| path.display().to_string());
+    let place = match &path {
+        Some(path) => format!("saved in {path}"),
+        None => format!("not saved, give a path; it is recorded in {}", recording.display()),
+    };
+    let cut = note.as_ref().map(|note| format!("; it ended early: {note}")).unwrap_or_default();
+    let text = format!(
+        "[{}] {} events in {:.1} s as {}: {place}{cut}",
+        entry.label(),
+        saved.events,
+        saved.seconds,
+        format.name()
+    );
+    let output = Output {
+        session_id: entry.id.clone(),
+        format: format.name(),
+        path,
+        recording: recording.display().to_string(),
+        bytes: saved.bytes.len(),
+        events: saved.events,
+        duration_ms: (saved.seconds * 1000.0) as u64,
+        complete: note.is_none(),
+        note,
+    };
+    Ok((output, text))
+}
