@@ -44,7 +44,7 @@ impl Driver {
             }
             if let Some(status) = status.filter(|_| ran) {
                 self.marked.ended = id;
-                self.record(|recorder, now| recorder.mark(now, &format!("{label}: exit {status}")));
+                self.record(|recorder, now| recorder.mark(now, &format!("exit {status}: {label}")));
             }
         }
     }

@@ -53,7 +53,7 @@ fn a_shell_is_recorded_with_its_commands_sizes_and_exit() {
     assert_eq!(of_kind(&cast, "r"), ["90x20"]);
     assert_eq!(of_kind(&cast, "x"), ["3"]);
     let marks = of_kind(&cast, "m");
-    assert_eq!(marks[..2], ["echo '<b>hi</b>'; false", "echo '<b>hi</b>'; false: exit 1"]);
+    assert_eq!(marks[..2], ["echo '<b>hi</b>'; false", "exit 1: echo '<b>hi</b>'; false"]);
     assert!(of_kind(&cast, "o").concat().contains("<b>hi</b>\r\n"), "{cast}");
     assert!(of_kind(&cast, "i").is_empty(), "input is not recorded unless asked for");
     assert!(save(&mut server, &home, "a.txt").contains("\n<b>hi</b>\n"));
