@@ -65,7 +65,9 @@ const checks = {
     const { tools } = await client.listTools();
     assert(tools.length > 0, "there are tools");
     for (const tool of tools) {
-      for (const field of ["description", "inputSchema", "outputSchema", "annotations"]) {
+      // What may be an image promises nothing structured: this SDK would insist on it.
+      const promised = tool.name === "screenshot" ? [] : ["outputSchema"];
+      for (const field of ["description", "inputSchema", ...promised, "annotations"]) {
         assert(tool[field], `${tool.name} has ${field}`);
       }
     }
@@ -79,6 +81,14 @@ const checks = {
       assert.equal(sent.found, true, "hello is found");
     });
     assert.deepEqual((await call("list_sessions")).sessions, [], "a closed session is gone");
+  },
+
+  async picture() {
+    await inSession(async (session_id) => {
+      const shown = await client.callTool({ name: "screenshot", arguments: { session_id } });
+      assert.equal(shown.content[1].mimeType, "image/png", "a picture");
+      assert.equal(shown.structuredContent, undefined, "and nothing that hides it");
+    });
   },
 
   async progress() {
