@@ -196,7 +196,9 @@ fn whole_characters(bytes: &[u8]) -> usize {
 /// Writes until nobody records any more, or something goes wrong.
 fn write_all(file: File, jobs: &mpsc::Receiver<Job>, shared: &Shared) {
     let mut file = BufWriter::new(file);
-    if let Err(error) = write_jobs(&mut file, jobs, shared) {
+    // Whoever waits for the file hears nothing before there is a note.
+    let mut waiting = Vec::new();
+    if let Err(error) = write_jobs(&mut file, jobs, shared, &mut waiting) {
         let _ = shared.note.set(error.to_string());
     }
 }
@@ -205,9 +207,9 @@ fn write_jobs(
     file: &mut BufWriter<File>,
     jobs: &mpsc::Receiver<Job>,
     shared: &Shared,
+    waiting: &mut Vec<oneshot::Sender<()>>,
 ) -> io::Result<()> {
     while let Ok(first) = jobs.recv() {
-        let mut done = Vec::new();
         // All that is there at once, and then it goes to the file: whoever kills us leaves a whole recording.
         for job in std::iter::once(first).chain(jobs.try_iter()) {
             match job {
@@ -216,7 +218,7 @@ fn write_jobs(
                     shared.queued.fetch_sub(line.len(), Ordering::Relaxed);
                     shared.written.fetch_add(line.len() as u64, Ordering::Relaxed);
                 }
-                Job::Flush(flushed) => done.push(flushed),
+                Job::Flush(flushed) => waiting.push(flushed),
             }
         }
         file.flush()?;
@@ -229,7 +231,7 @@ fn write_jobs(
             let most = RECORDING_MAX >> 20;
             return Err(io::Error::other(format!("{most} MiB are recorded, which is the limit")));
         }
-        for flushed in done {
+        for flushed in waiting.drain(..) {
             let _ = flushed.send(());
         }
     }
