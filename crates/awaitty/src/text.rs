@@ -32,6 +32,11 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// Text that is no markup, in an element or an attribute.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// Cuts a text in the middle if it has more than `max` characters, and says what is missing.
 pub fn cut(text: String, max: usize, how: &str) -> String {
     let count = text.chars().count();

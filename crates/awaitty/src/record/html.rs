@@ -7,7 +7,7 @@ use awaitty_core::{Attrs, Row, Session, Style, Time, Underline};
 use serde_json::{Value, json};
 
 use super::cast::{Cast, Event};
-use crate::render::{Colors, Rgb, Theme};
+use crate::render::{self, Colors, Theme, hex};
 use crate::text;
 
 /// Between two pictures that a person tells apart.
@@ -40,7 +40,9 @@ pub(super) fn page(cast: &Cast) -> Result<String, String> {
         "command": text::visible(&cast.command), "marks": marks, "steps": player.steps});
     // Nothing in it ends the element that it is in.
     let data = data.to_string().replace('<', "\\u003c");
-    Ok(PAGE.replace("{{title}}", &escaped(&cast.command)).replace("{{data}}", &data))
+    Ok(PAGE
+        .replace("{{title}}", &text::escaped(&text::visible(&cast.command)))
+        .replace("{{data}}", &data))
 }
 
 struct Player {
@@ -109,22 +111,17 @@ impl Player {
     }
 
     fn row(&self, row: &Row) -> String {
-        let (mut html, mut col) = (String::new(), 0);
-        for span in row.styles() {
-            let (from, to) = (usize::from(span.from), usize::from(span.to));
-            html += &escaped(row.slice(col, from));
-            // Blanks behind the text are not in it, but a style may show there.
-            html += &" ".repeat(from.saturating_sub(col.max(row.width())));
-            let missing = to.saturating_sub(from.max(row.width()));
-            let shown = escaped(row.slice(from, to)) + &" ".repeat(missing);
-            html += &format!("<span style=\"{}\">{shown}</span>", self.css(&span.value));
-            col = to;
-        }
-        html + &escaped(row.slice(col, row.width()))
+        let drawn = render::runs(row, row.width()).into_iter().map(|run| {
+            let shown = text::escaped(&run.text(row));
+            match run.style {
+                style if style == Style::default() => shown,
+                style => format!("<span style=\"{}\">{shown}</span>", self.css(&style)),
+            }
+        });
+        drawn.collect()
     }
 
     fn css(&self, style: &Style) -> String {
-        let hex = |[r, g, b]: Rgb| format!("#{r:02x}{g:02x}{b:02x}");
         let (color, behind) = self.colors.of(style, false);
         let mut css = format!("color:{}", hex(color));
         if behind != self.colors.background(false) {
@@ -149,7 +146,19 @@ impl Player {
     }
 }
 
-fn escaped(shown: &str) -> String {
-    let shown = text::visible(shown);
-    shown.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_limit() {
+        let cast = Cast { cols: 10, rows: 1, ..Cast::default() };
+        let printed = Event { at: 0.0, kind: 'o', data: "abc".to_owned() };
+        for (bytes, is_fit) in [(PAGE_MAX - 3, true), (PAGE_MAX - 2, false)] {
+            let mut player = Player::new(&cast);
+            player.bytes = bytes;
+            player.take(&printed);
+            assert_eq!(player.step(0.0).is_ok(), is_fit, "{bytes}");
+        }
+    }
 }

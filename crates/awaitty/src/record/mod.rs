@@ -325,6 +325,21 @@ mod tests {
         assert!(shared.note.get().unwrap().contains("No space left"), "{shared:?}");
     }
 
+    #[tokio::test]
+    async fn a_recording_ends_at_its_limit_with_a_note() {
+        let (mut recorder, path) = recorder("limit");
+        let _ = recorder.flushed().await;
+        let line = cast::event(Default::default(), 'o', "x").len() as u64;
+        recorder.shared.written.store(RECORDING_MAX - line, Ordering::Relaxed);
+        recorder.output(Time::default(), b"x");
+        let _ = recorder.flushed().await;
+        assert_eq!(recorder.standing().note, None);
+        recorder.output(Time::default(), b"x");
+        let _ = recorder.flushed().await;
+        assert!(recorder.standing().note.unwrap().contains("1024 MiB"));
+        std::fs::remove_file(path).unwrap();
+    }
+
     #[test]
     fn a_disk_that_is_too_slow_ends_the_recording_with_a_note() {
         let (jobs, _received) = mpsc::channel();

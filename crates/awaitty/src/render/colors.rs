@@ -165,6 +165,11 @@ impl Colors {
     }
 }
 
+/// A colour as the web writes it.
+pub(crate) fn hex([r, g, b]: Rgb) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
+}
+
 /// So much of one colour, and the rest of another.
 pub(super) fn mix(color: Rgb, other: Rgb, part: f32) -> Rgb {
     std::array::from_fn(|i| {

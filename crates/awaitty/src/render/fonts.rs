@@ -225,3 +225,20 @@ impl System {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_font_file_has_a_limit() {
+        let path = std::env::temp_dir().join(format!("awaitty-font-{}", std::process::id()));
+        let file = std::fs::File::create(&path).unwrap();
+        for (bytes, why) in [(FONT_MAX, "not a font"), (FONT_MAX + 1, "at most 64 MiB")] {
+            file.set_len(bytes).unwrap();
+            let wrong = Font::from_file(&path).unwrap_err();
+            assert!(wrong.contains(why), "{wrong}");
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+}

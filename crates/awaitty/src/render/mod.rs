@@ -11,11 +11,14 @@ mod svg;
 
 use awaitty_core::{Attrs, Cursor, CursorShape, Frame, Row, Style, Underline};
 
+pub(crate) use colors::hex;
 pub use colors::{Colors, Rgb, Theme};
 pub use fonts::Font;
 
 use fonts::Faces;
 use shapes::{Pen, Shape, polygon, rect};
+
+use crate::text;
 
 /// The height of letters in pixels at scale 1: a cell of DejaVu Sans Mono is 9 pixels wide then, and 120 columns fit
 /// the pictures that models look at without making them smaller.
@@ -76,8 +79,6 @@ pub fn svg(frame: &Frame, options: &Options) -> Result<Picture, String> {
 enum Item {
     /// A shape, whose corners count from the upper left of the picture.
     Shape(Shape, Rgb),
-    /// So much of a cell of another colour.
-    Shade { x: f32, y: f32, covered: f32, color: Rgb },
     /// Text from a cell on.
     Text { x: f32, y: f32, cells: Vec<Glyph>, look: Look },
 }
@@ -155,10 +156,18 @@ impl Scene {
 }
 
 /// Cells of one style, from a column on.
-struct Run {
-    from: usize,
-    to: usize,
-    style: Style,
+pub(crate) struct Run {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) style: Style,
+}
+
+impl Run {
+    /// What is in them. Blanks behind the text are not in it, but a style may show there.
+    pub(crate) fn text(&self, row: &Row) -> String {
+        let missing = self.to.saturating_sub(self.from.max(row.width()));
+        text::visible(row.slice(self.from, self.to)) + &" ".repeat(missing)
+    }
 }
 
 /// Puts a frame into a scene.
@@ -221,7 +230,9 @@ impl Painter<'_> {
             }
             if let Some(drawn) = drawn.filter(|_| !is_blank) {
                 let place = self.place(scene, at, col);
-                scene.items.extend(drawn.into_iter().map(|shape| placed(shape, place, color)));
+                let placed =
+                    drawn.into_iter().map(|shape| Item::Shape(placed(shape, place), color));
+                scene.items.extend(placed);
             }
             col += columns;
         }
@@ -294,16 +305,15 @@ impl Painter<'_> {
     }
 }
 
-fn placed(shape: Shape, (x, y): (f32, f32), color: Rgb) -> Item {
+/// A shape of a cell, where that cell is.
+fn placed(shape: Shape, (left, top): (f32, f32)) -> Shape {
     match shape {
-        Shape::Rect { x: left, y: top, width, height } => {
-            Item::Shape(rect(x + left, y + top, width, height), color)
+        Shape::Rect { x, y, width, height, covered } => {
+            Shape::Rect { x: left + x, y: top + y, width, height, covered }
         }
         Shape::Polygon(corners) => {
-            let moved = corners.into_iter().map(|[left, top]| [x + left, y + top]);
-            Item::Shape(polygon(moved.collect()), color)
+            polygon(corners.into_iter().map(|[x, y]| [left + x, top + y]).collect())
         }
-        Shape::Shade(covered) => Item::Shade { x, y, covered, color },
     }
 }
 
@@ -322,8 +332,8 @@ fn wave(x: f32, bottom: f32, width: f32, thick: f32) -> Shape {
     polygon(edge(0.0).chain(back).collect())
 }
 
-/// The runs of a row, which fill it.
-fn runs(row: &Row, cols: usize) -> Vec<Run> {
+/// The runs of a row, up to a column at least.
+pub(crate) fn runs(row: &Row, cols: usize) -> Vec<Run> {
     let (mut runs, mut col) = (Vec::new(), 0);
     let mut push = |from: usize, to: usize, style: Style| {
         if from < to {
@@ -331,7 +341,7 @@ fn runs(row: &Row, cols: usize) -> Vec<Run> {
         }
     };
     for span in row.styles() {
-        let (from, to) = (usize::from(span.from), usize::from(span.to).min(cols));
+        let (from, to) = (usize::from(span.from), usize::from(span.to));
         push(col, from, Style::default());
         push(from, to, span.value);
         col = to;

@@ -15,17 +15,13 @@ pub(super) fn draw(scene: &Scene, faces: &Faces<'_>) -> Vec<u8> {
     let mut letters = Letters { faces, scene, drawn: HashMap::new() };
     for item in &scene.items {
         match item {
-            Item::Shape(Shape::Rect { x, y, width, height }, color) => {
-                canvas.fill(*x, *y, *width, *height, *color, 1.0);
+            Item::Shape(Shape::Rect { x, y, width, height, covered }, color) => {
+                canvas.fill((*x, *y), (*width, *height), *color, *covered);
             }
             Item::Shape(Shape::Polygon(corners), color) => {
                 let ends = corners.iter().skip(1).chain(corners.first());
                 let steps = corners.iter().zip(ends).map(|(a, b)| Step::Line(*a, *b));
                 canvas.cover(&Mask::new(&steps.collect::<Vec<_>>()), 0.0, 0.0, *color);
-            }
-            Item::Shape(Shape::Shade(_), _) => {}
-            Item::Shade { x, y, covered, color } => {
-                canvas.fill(*x, *y, scene.cell.0, scene.cell.1, *color, *covered);
             }
             Item::Text { x, y, cells, look } => {
                 let mut left = *x;
@@ -169,7 +165,7 @@ impl Canvas {
         }
     }
 
-    fn fill(&mut self, x: f32, y: f32, width: f32, height: f32, color: Rgb, part: f32) {
+    fn fill(&mut self, (x, y): (f32, f32), (width, height): (f32, f32), color: Rgb, part: f32) {
         let within = |at: f32, most: usize| (at.round().max(0.0) as usize).min(most);
         for row in within(y, self.height)..within(y + height, self.height) {
             for col in within(x, self.width)..within(x + width, self.width) {

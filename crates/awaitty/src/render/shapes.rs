@@ -16,15 +16,15 @@ pub(super) enum Shape {
         width: f32,
         /// Its height.
         height: f32,
+        /// How much of it is covered.
+        covered: f32,
     },
     /// What is inside of these corners.
     Polygon(Vec<[f32; 2]>),
-    /// The whole cell, so much of it covered.
-    Shade(f32),
 }
 
 pub(super) fn rect(x: f32, y: f32, width: f32, height: f32) -> Shape {
-    Shape::Rect { x, y, width, height }
+    Shape::Rect { x, y, width, height, covered: 1.0 }
 }
 
 pub(super) fn polygon(corners: Vec<[f32; 2]>) -> Shape {
@@ -139,7 +139,10 @@ fn blocks(code: u32, pen: &Pen) -> Vec<Shape> {
             let half = (width / 2.0).round();
             vec![rect(half, 0.0, width - half, height)]
         }
-        0x2591..=0x2593 => vec![Shape::Shade((code - 0x2590) as f32 / 4.0)],
+        0x2591..=0x2593 => {
+            let covered = (code - 0x2590) as f32 / 4.0;
+            vec![Shape::Rect { x: 0.0, y: 0.0, width, height, covered }]
+        }
         0x2594 => vec![rect(0.0, 0.0, width, eighths(height, 1))],
         0x2595 => {
             let thin = eighths(width, 1);

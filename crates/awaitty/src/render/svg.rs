@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::colors::Rgb;
+use super::colors::hex;
 use super::shapes::Shape;
 use super::{Glyph, Item, Look, Scene};
 use crate::text;
@@ -26,11 +26,15 @@ pub(super) fn draw(scene: &Scene) -> String {
 fn push(svg: &mut String, item: &Item, scene: &Scene) {
     // Writing to a string does not fail.
     let _ = match item {
-        Item::Shape(Shape::Rect { x, y, width, height }, color) => {
+        Item::Shape(Shape::Rect { x, y, width, height, covered }, color) => {
             let color = hex(*color);
+            let opacity = match covered {
+                1.0 => String::new(),
+                part => format!(" fill-opacity=\"{part}\""),
+            };
             writeln!(
                 svg,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{color}\"/>"
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{color}\"{opacity}/>"
             )
         }
         Item::Shape(Shape::Polygon(corners), color) => {
@@ -38,15 +42,6 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
                 corners.iter().map(|[x, y]| format!("{x:.2},{y:.2}")).collect();
             let color = hex(*color);
             writeln!(svg, "<polygon points=\"{}\" fill=\"{color}\"/>", corners.join(" "))
-        }
-        Item::Shape(Shape::Shade(_), _) => Ok(()),
-        Item::Shade { x, y, covered, color } => {
-            let ((width, height), color) = (scene.cell, hex(*color));
-            writeln!(
-                svg,
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{color}\" \
-                 fill-opacity=\"{covered}\"/>"
-            )
         }
         Item::Text { x, y, cells, look } => {
             let y = y + scene.baseline;
@@ -64,7 +59,8 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
 }
 
 fn text_of(svg: &mut String, cells: &[Glyph], look: Look, x: f32, y: f32, width: f32) {
-    let shown: String = cells.iter().map(|cell| escaped(&cell.text)).collect();
+    let shown: String =
+        cells.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
     let bold = if look.is_bold { " font-weight=\"bold\"" } else { "" };
     let italic = if look.is_italic { " font-style=\"italic\"" } else { "" };
     let color = hex(look.color);
@@ -73,13 +69,4 @@ fn text_of(svg: &mut String, cells: &[Glyph], look: Look, x: f32, y: f32, width:
         "<text x=\"{x}\" y=\"{y}\" fill=\"{color}\"{bold}{italic} textLength=\"{width}\" \
          lengthAdjust=\"spacingAndGlyphs\">{shown}</text>"
     );
-}
-
-/// Text that is no markup, and that shows what is not to be seen.
-fn escaped(text: &str) -> String {
-    text::visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-fn hex([r, g, b]: Rgb) -> String {
-    format!("#{r:02x}{g:02x}{b:02x}")
 }

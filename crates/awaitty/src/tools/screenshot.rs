@@ -158,14 +158,24 @@ async fn run(
     let path = written.map(|path| path.display().to_string());
     let place = path.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();
     let text = format!("{head} {}x{} pixels{place}", picture.width, picture.height);
-    let image = path.is_none().then(|| Image { mime: format.mime(), bytes: picture.bytes.clone() });
-    let output = Output {
-        session_id: entry.id.clone(),
-        seq,
-        format: format.name(),
-        width: picture.width,
-        height: picture.height,
-        path,
-    };
+    let Picture { width, height, bytes } = picture;
+    let image = path.is_none().then(|| Image { mime: format.mime(), bytes });
+    let session_id = entry.id.clone();
+    let output = Output { session_id, seq, format: format.name(), width, height, path };
     Ok((output, text, image))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn scales_have_limits() {
+        for (scale, is_fit) in [(0.5, true), (0.49, false), (8.0, true), (8.01, false)] {
+            let params: Params = serde_json::from_value(json!({ "scale": scale })).unwrap();
+            assert_eq!(Asked::new(&params).is_ok(), is_fit, "{scale}");
+        }
+    }
 }

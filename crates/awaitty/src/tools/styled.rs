@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::text;
+use crate::render;
 
 /// Some cells of one style.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -29,30 +29,15 @@ pub(super) fn rows(frame: &Frame) -> Vec<Vec<Run>> {
 }
 
 fn row(row: &Row) -> Vec<Run> {
-    let (mut runs, mut col) = (Vec::new(), 0);
-    let mut push = |from: usize, to: usize, style: &Style| {
-        if from < to {
-            // Blanks behind the text are not in it, but a style may show there.
-            let missing = to.saturating_sub(from.max(row.width()));
-            let shown = text::visible(row.slice(from, to)) + &" ".repeat(missing);
-            runs.push(run(shown, style));
-        }
-    };
-    for span in row.styles() {
-        let (from, to) = (usize::from(span.from), usize::from(span.to));
-        push(col, from, &Style::default());
-        push(from, to, &span.value);
-        col = to;
-    }
-    push(col, row.width(), &Style::default());
-    runs
+    let runs = render::runs(row, row.width()).into_iter();
+    runs.map(|shown| run(shown.text(row), &shown.style)).collect()
 }
 
 fn run(text: String, style: &Style) -> Run {
     let color = |color: Color| match color {
         Color::Default => None,
         Color::Indexed(number) => Some(json!(number)),
-        Color::Rgb(r, g, b) => Some(json!(format!("#{r:02x}{g:02x}{b:02x}"))),
+        Color::Rgb(r, g, b) => Some(json!(render::hex([r, g, b]))),
     };
     let attrs = [
         (Attrs::BOLD, "bold"),
