@@ -16,6 +16,7 @@ pub mod demo;
 pub mod driver;
 pub mod error;
 pub mod files;
+pub mod http;
 pub mod mcp;
 pub mod people;
 pub mod policy;

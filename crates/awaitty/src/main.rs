@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use awaitty::backend::{processes, tmux};
 use awaitty::client::Client;
-use awaitty::{cli, daemon, files, mcp, policy, proxy, tools};
+use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,6 +31,27 @@ enum Command {
         /// The tools to offer: `core`, `all`, or names with commas between them.
         #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
         tools: std::vec::Vec<&'static str>,
+        #[command(flatten)]
+        tmux: tmux::Servers,
+        #[command(flatten)]
+        folders: files::Folders,
+        #[command(flatten)]
+        limits: policy::Limits,
+    },
+    /// Serve MCP over HTTP, at /mcp.
+    Serve {
+        #[command(flatten)]
+        network: http::Options,
+        /// A wait by a client that asked for no progress answers `pending` after so many milliseconds. Default: never,
+        /// since the connection is kept awake.
+        #[arg(long, env = "AWAITTY_CALL_LIMIT_MS")]
+        call_limit_ms: Option<u64>,
+        /// The tools to offer: `core`, `all`, or names with commas between them.
+        #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
+        tools: std::vec::Vec<&'static str>,
+        /// Say on standard output where it listens, as JSON.
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         tmux: tmux::Servers,
         #[command(flatten)]
@@ -192,6 +213,20 @@ async fn serve(command: Command) -> anyhow::Result<()> {
             set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
             mcp::serve_stdio(mcp::Options { call_limit, tools }, ended).await
+        }
+        Command::Serve { network, call_limit_ms, tools, json, tmux, folders, limits } => {
+            tmux::list_also(tmux);
+            set(limits, folders)?;
+            let listener = http::Listener::bind(&network).await?;
+            let (url, token_file) = (listener.url(), listener.token_file().display());
+            awaitty::log(&format!("MCP is at {url}/mcp; the token is in {token_file}"));
+            if json {
+                let told = json!({"url": url, "mcp": format!("{url}/mcp")});
+                cli::write(format!("{told}\n").as_bytes())?;
+            }
+            let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
+            mcp::serve_http(mcp::Options { call_limit, tools }, listener, ended).await;
+            Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
         Command::Daemon { idle_ms, guarded, limits, tmux, folders, .. } => {

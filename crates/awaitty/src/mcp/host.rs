@@ -11,10 +11,12 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use crate::backend::processes;
+use crate::http;
 use crate::policy;
 use crate::sessions::Sessions;
 use crate::socket::{self, Listener};
@@ -162,7 +164,7 @@ impl Host {
     {
         let reader = EndReader { inner: reader, ended: ended.clone() };
         let transport = AsyncRwTransport::new_server(reader, writer);
-        let server = Server::new(Arc::clone(self));
+        let server = Server::new(Arc::clone(self), false);
         match server.serve_with_ct(transport, ended.clone()).await {
             Ok(running) => tokio::select! {
                 end = running.waiting() => end.map(drop).map_err(anyhow::Error::from),
@@ -188,31 +190,33 @@ impl Host {
     }
 }
 
-/// Serves standard input and output until the client goes away or `ended` is cancelled; ends all programs
-/// then.
-///
-/// # Errors
-/// If the client does not speak the protocol.
-pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::Result<()> {
-    let host = Host::new(options);
+/// Listens at a socket of our own, by which programs in the terminals signal; without one everything else works.
+fn listen(host: &Arc<Host>, ended: &CancellationToken) -> Option<JoinHandle<()>> {
     let own = format!("mcp-{}.sock", rustix::process::getpid().as_raw_nonzero());
-    // Without a socket everything works but signals from inside the terminals.
     let listen = |folder: PathBuf| {
         socket::remove_stale(&folder);
         Listener::bind(folder.join(own))
     };
-    let listening = match socket::runtime_dir().and_then(listen) {
+    match socket::runtime_dir().and_then(listen) {
         Ok(listener) => {
             host.sessions.set_socket(listener.path());
-            Some(tokio::spawn(listener.serve(Arc::clone(&host), ended.clone())))
+            Some(tokio::spawn(listener.serve(Arc::clone(host), ended.clone())))
         }
         Err(error) => {
             crate::log(&format!("no socket, so `awaitty signal` will not work: {error}"));
             None
         }
-    };
-    let (stdin, stdout) = rmcp::transport::stdio_pipes();
-    let served = host.serve(stdin, stdout, ended.clone()).await;
+    }
+}
+
+/// Serves somehow, and ends all programs then.
+async fn serve_until<T>(
+    host: Arc<Host>,
+    ended: CancellationToken,
+    serving: impl Future<Output = T>,
+) -> T {
+    let listening = listen(&host, &ended);
+    let served = serving.await;
     ended.cancel();
     host.shut_down().await;
     if let Some(listening) = listening {
@@ -220,4 +224,32 @@ pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::
         let _ = listening.await;
     }
     served
+}
+
+/// Serves standard input and output until the client goes away or `ended` is cancelled; ends all programs
+/// then.
+///
+/// # Errors
+/// If the client does not speak the protocol.
+pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::Result<()> {
+    let host = Host::new(options);
+    let serving = {
+        let (host, ended) = (Arc::clone(&host), ended.clone());
+        async move {
+            let (stdin, stdout) = rmcp::transport::stdio_pipes();
+            host.serve(stdin, stdout, ended).await
+        }
+    };
+    serve_until(host, ended, serving).await
+}
+
+/// Serves a network until `ended` is cancelled; ends all programs then.
+pub async fn serve_http(options: Options, listener: http::Listener, ended: CancellationToken) {
+    let host = Host::new(options);
+    let make = {
+        let host = Arc::clone(&host);
+        move |reads_only| Server::new(Arc::clone(&host), reads_only)
+    };
+    let serving = listener.serve(make, ended.clone());
+    serve_until(host, ended, serving).await;
 }

@@ -5,7 +5,7 @@ mod host;
 mod prompts;
 mod resources;
 
-pub use host::{Guest, Guests, Host, Options, choose_tools, serve_stdio};
+pub use host::{Guest, Guests, Host, Options, choose_tools, serve_http, serve_stdio};
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -42,8 +42,10 @@ tmux is one too (tmux:%3, see list_sessions).";
 
 /// One client's way to the host.
 #[derive(Debug)]
-struct Server {
+pub struct Server {
     host: Arc<Host>,
+    /// Its client may look, and do nothing else.
+    reads_only: bool,
     /// What it watches; the watching ends with it.
     watched: Mutex<HashMap<String, DropGuard>>,
 }
@@ -108,7 +110,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offered = tools::all().iter().filter(|tool| self.host.options.offer(tool));
+        let offered = tools::all().iter().filter(|tool| self.offers(tool));
         Ok(ListToolsResult::with_all_items(offered.map(listed).collect()))
     }
 
@@ -120,6 +122,10 @@ impl ServerHandler for Server {
         let host = &*self.host;
         let tool = tools::find(&request.name).filter(|tool| host.options.offer(tool));
         let tool = tool.or_else(|| tools::find_own(&request.name));
+        if tool.is_some_and(|tool| !tool.read_only && self.reads_only) {
+            let message = "this token lets look only: ask whoever gave it to you for the other";
+            return Ok(reply(Err(ToolError::new("denied", message))).into());
+        }
         let Some(tool) = tool else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         };
@@ -299,8 +305,12 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    fn new(host: Arc<Host>) -> Server {
-        Server { host, watched: Mutex::default() }
+    pub(crate) fn new(host: Arc<Host>, reads_only: bool) -> Server {
+        Server { host, reads_only, watched: Mutex::default() }
+    }
+
+    fn offers(&self, tool: &Tool) -> bool {
+        self.host.options.offer(tool) && (tool.read_only || !self.reads_only)
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<String, DropGuard>> {

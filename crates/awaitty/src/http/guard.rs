@@ -1,0 +1,180 @@
+//! Who may ask over HTTP: everything that a request must show before anybody looks at what it asks for.
+//!
+//! A page of a stranger in the user's browser can send requests to us, and can make a name of its own point to us. So the
+//! name by which we were asked (`Host`), the page that asks (`Origin`) and a token that no page has are looked at, in
+//! this order, for every request.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use subtle::ConstantTimeEq;
+
+/// What the bearer of a token may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Right {
+    /// Everything.
+    Full,
+    /// Look.
+    Read,
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) why: &'static str,
+}
+
+const fn refusal(status: StatusCode, why: &'static str) -> Refusal {
+    Refusal { status, why }
+}
+
+/// What is let in.
+#[derive(Clone)]
+pub(super) struct Guard {
+    /// The names by which we may be asked, each with its port.
+    hosts: Vec<String>,
+    token: String,
+    read_token: Option<String>,
+}
+
+// By hand: a token is not for logs.
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard").field("hosts", &self.hosts).finish_non_exhaustive()
+    }
+}
+
+impl Guard {
+    /// For a server at an address, with other names that it has.
+    pub(super) fn new(
+        address: SocketAddr,
+        names: &[String],
+        token: String,
+        read_token: Option<String>,
+    ) -> Guard {
+        let port = address.port();
+        let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        let own = match address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        let own = Some(own).filter(|_| !address.ip().is_unspecified());
+        let all = local.into_iter().chain(own).chain(names.iter().map(|name| name.to_lowercase()));
+        let hosts = all.map(|name| format!("{name}:{port}")).collect();
+        Guard { hosts, token, read_token }
+    }
+
+    /// Looks at the name by which we are asked, and at the page that asks.
+    pub(super) fn check_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        const HOST_WHY: &str = "this name is not one of ours: ask by 127.0.0.1 and the port";
+        const ORIGIN_WHY: &str = "pages of others may not ask";
+        let known = |host: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok());
+        if !host.is_some_and(known) || hosts.next().is_some() {
+            return Err(refusal(StatusCode::FORBIDDEN, HOST_WHY));
+        }
+        let is_ours = |origin: &HeaderValue| {
+            let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            origin.is_some_and(known)
+        };
+        if !headers.get_all(ORIGIN).iter().all(is_ours) {
+            return Err(refusal(StatusCode::FORBIDDEN, ORIGIN_WHY));
+        }
+        Ok(())
+    }
+
+    /// Looks at the token, in a time that does not depend on how much of it is right.
+    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<Right, Refusal> {
+        const WHY: &str = "send `Authorization: Bearer TOKEN`, with the token of the token file";
+        let mut given = headers.get_all(AUTHORIZATION).iter();
+        let bearer = given.next().and_then(|value| value.to_str().ok()).and_then(|value| {
+            let (scheme, token) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+        });
+        let same = |token: &str| {
+            bearer.is_some_and(|given| given.as_bytes().ct_eq(token.as_bytes()).into())
+        };
+        let is_one = given.next().is_none();
+        match (same(&self.token), self.read_token.as_deref().is_some_and(same)) {
+            (true, _) if is_one => Ok(Right::Full),
+            (false, true) if is_one => Ok(Right::Read),
+            _ => Err(refusal(StatusCode::UNAUTHORIZED, WHY)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+    fn guard() -> Guard {
+        let address = "127.0.0.1:8137".parse().unwrap();
+        Guard::new(address, &["box.lan".to_owned()], TOKEN.to_owned(), Some("readreadread".into()))
+    }
+
+    fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in all {
+            headers.append(*name, value.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn only_our_own_names_and_pages_may_ask() {
+        let check = |all: &[(&'static str, &str)]| guard().check_place(&headers(all)).is_ok();
+        for host in
+            ["127.0.0.1:8137", "localhost:8137", "LOCALHOST:8137", "[::1]:8137", "box.lan:8137"]
+        {
+            assert!(check(&[("host", host)]), "{host}");
+            assert!(check(&[("host", host), ("origin", &format!("http://{host}"))]), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "evil.example:8137",
+            "127.0.0.1",
+            "127.0.0.1:80",
+            "",
+            "127.0.0.1:8137.evil",
+        ] {
+            assert!(!check(&[("host", host)]), "{host}");
+        }
+        let ours = ("host", "127.0.0.1:8137");
+        for origin in [
+            "null",
+            "http://evil.example",
+            "https://127.0.0.1:8137",
+            "http://127.0.0.1:80",
+            "http://127.0.0.1",
+            "http://127.0.0.1:8137.evil.example",
+            "file://",
+            "",
+        ] {
+            assert!(!check(&[ours, ("origin", origin)]), "{origin}");
+        }
+        assert!(!check(&[]), "no name at all");
+        assert!(!check(&[ours, ("host", "evil.example")]), "two names");
+    }
+
+    #[test]
+    fn only_a_whole_token_opens() {
+        let check = |all: &[(&'static str, &str)]| guard().check_token(&headers(all)).ok();
+        let bearer = |token: &str| format!("Bearer {token}");
+        assert_eq!(check(&[("authorization", &bearer(TOKEN))]), Some(Right::Full));
+        assert_eq!(check(&[("authorization", "bearer readreadread")]), Some(Right::Read));
+        for wrong in
+            ["", &TOKEN[..31], &TOKEN[1..], &TOKEN.to_uppercase(), &TOKEN.repeat(2), "read"]
+        {
+            assert_eq!(check(&[("authorization", &bearer(wrong))]), None, "{wrong}");
+        }
+        assert_eq!(check(&[("authorization", TOKEN)]), None, "no scheme");
+        assert_eq!(check(&[("x-token", TOKEN)]), None);
+        let twice = [("authorization", bearer(TOKEN)), ("authorization", bearer("x"))];
+        assert_eq!(check(&twice.each_ref().map(|(name, value)| (*name, value.as_str()))), None);
+    }
+}

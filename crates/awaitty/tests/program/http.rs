@@ -1,0 +1,260 @@
+//! MCP over HTTP: who is let in, and that everybody gets their own answers.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::Home;
+
+/// A server, which is ended with the test.
+struct Serve {
+    child: Child,
+    address: String,
+    token: String,
+}
+
+impl Serve {
+    fn start(home: &Home, args: &[&str]) -> Serve {
+        let file = home.dir.join("token");
+        let mut command = home.command();
+        command.args(["serve", "--json", "--token-file"]).arg(&file).args(args);
+        Serve::run(&mut command, &file)
+    }
+
+    fn run(command: &mut Command, file: &std::path::Path) -> Serve {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+        let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
+        Serve { child, address, token }
+    }
+
+    /// Sends a request with these lines in its head; `Host` comes by itself unless it is one of them.
+    fn ask(&self, first: &str, head: &[&str], body: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut text = format!("{first} HTTP/1.1\r\nConnection: close\r\n");
+        if !head.iter().any(|line| line.to_lowercase().starts_with("host:")) {
+            text += &format!("Host: {}\r\n", self.address);
+        }
+        head.iter().for_each(|line| text += &format!("{line}\r\n"));
+        text += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(text.as_bytes()).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        let (head, body) = said.split_once("\r\n\r\n").unwrap_or((&said, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    fn post(&self, head: &[&str], body: &str) -> Answer {
+        let accept = "Accept: application/json, text/event-stream";
+        let mut all = vec![accept];
+        if !head.iter().any(|line| line.to_lowercase().starts_with("content-type:")) {
+            all.push("Content-Type: application/json");
+        }
+        all.extend(head);
+        self.ask("POST /mcp", &all, body)
+    }
+
+    fn bearer(&self) -> String {
+        format!("Authorization: Bearer {}", self.token)
+    }
+
+    /// Calls a tool in the newest protocol.
+    fn call(&self, bearer: &str, tool: &str, arguments: &Value) -> Value {
+        let body = modern("tools/call", json!({"name": tool, "arguments": arguments}));
+        let name = format!("Mcp-Name: {tool}");
+        let head = [bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", &name];
+        let answer = self.post(&head, &body);
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        answer.message()["result"].clone()
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    /// The message in it, which may be an event.
+    fn message(&self) -> Value {
+        let mut lines = self.body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+        let json = lines.rfind(|line| line.starts_with('{')).unwrap();
+        serde_json::from_str(json).unwrap()
+    }
+}
+
+fn modern(method: &str, mut params: Value) -> String {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+}
+
+#[test]
+fn nobody_is_let_in_who_may_not() {
+    let home = Home::new("guard");
+    let serve = Serve::start(&home, &[]);
+    let list = modern("tools/list", json!({}));
+    let modern_head = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"];
+    let bearer = serve.bearer();
+    let status = |head: &[&str]| serve.post(&[&modern_head[..], head].concat(), &list).status;
+    assert_eq!(status(&[&bearer]), 200);
+    let own = format!("Origin: http://{}", serve.address);
+    assert_eq!(status(&[&bearer, &own]), 200);
+    assert_eq!(status(&[]), 401, "no token");
+    let wrong = format!("{bearer}x");
+    assert_eq!(status(&[&wrong]), 401);
+    assert_eq!(status(&[&bearer[..bearer.len() - 1]]), 401, "a part of it");
+    assert_eq!(status(&["Authorization: Bearer"]), 401);
+    for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"] {
+        assert_eq!(status(&[&bearer, &format!("Origin: {origin}")]), 403, "{origin}");
+    }
+    assert_eq!(status(&[&bearer, "Host: evil.example"]), 403);
+    let plain = ["Content-Type: text/plain", "Origin: http://evil.example"];
+    assert_eq!(serve.post(&plain, &list).status, 403);
+    assert_eq!(serve.post(&["Content-Type: text/plain", &bearer], &list).status, 415);
+    let in_query = format!("POST /mcp?token={}", serve.token);
+    assert_eq!(serve.ask(&in_query, &["Content-Type: application/json"], &list).status, 401);
+    let preflight = ["Origin: http://evil.example", "Access-Control-Request-Method: POST"];
+    let answer = serve.ask("OPTIONS /mcp", &preflight, "");
+    assert!(answer.status == 403 && !answer.head.contains("access-control"), "{}", answer.head);
+    let upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Origin: http://evil.example"];
+    assert_eq!(serve.ask("GET /mcp", &upgrade, "").status, 403);
+    assert_eq!(serve.ask("GET /etc/passwd", &[&bearer], "").status, 404);
+    assert_eq!(serve.ask("GET /../../etc/passwd", &[&bearer], "").status, 404);
+}
+
+#[test]
+fn the_token_is_in_its_file_and_nowhere_else() {
+    let home = Home::new("token");
+    let mut serve = Serve::start(&home, &[]);
+    let spawn = json!({"command": "env", "rows": 200, "wait": {"exit": true}});
+    let shown = serve.call(&serve.bearer(), "spawn", &spawn);
+    let bytes = |name: &str| std::fs::read(format!("/proc/{}/{name}", serve.child.id())).unwrap();
+    let told = [bytes("cmdline"), bytes("environ"), shown.to_string().into_bytes()].concat();
+    serve.child.kill().unwrap();
+    let mut errors = Vec::new();
+    serve.child.stderr.take().unwrap().read_to_end(&mut errors).unwrap();
+    let told = String::from_utf8_lossy(&[told, errors].concat()).into_owned();
+    assert!(told.contains("AWAITTY_SESSION") && told.contains("/mcp"), "{told}");
+    assert!(!told.contains(&serve.token), "{told}");
+}
+
+#[test]
+fn beyond_this_machine_only_if_it_is_meant() {
+    let home = Home::new("beyond");
+    let (status, _, errors) = home.run(&["serve", "--bind", "0.0.0.0"]);
+    assert!(status == 1 && errors.contains("--i-understand"), "{errors}");
+    let shared = home.dir.join("shared");
+    std::fs::write(&shared, "x".repeat(40)).unwrap();
+    let (status, _, errors) = home.run(&["serve", "--token-file", shared.to_str().unwrap()]);
+    assert!(status == 1 && errors.contains("chmod 600"), "{errors}");
+}
+
+#[test]
+fn a_token_for_looking_lets_look() {
+    let home = Home::new("looking");
+    let file = home.dir.join("read");
+    let serve = Serve::start(&home, &["--read-token-file", file.to_str().unwrap()]);
+    serve.call(&serve.bearer(), "spawn", &json!({"command": "echo hello", "wait": {"exit": true}}));
+    let read = std::fs::read_to_string(file).unwrap();
+    let read = format!("Authorization: Bearer {}", read.trim());
+    let shown = serve.call(&read, "snapshot", &json!({}));
+    assert_eq!(shown["structuredContent"]["text"], "hello");
+    let refused = serve.call(&read, "spawn", &json!({"command": "cat"}));
+    assert_eq!(refused["structuredContent"]["code"], "denied", "{refused}");
+    let listed = serve.call(&read, "list_sessions", &json!({}));
+    assert_eq!(listed["structuredContent"]["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_client_of_the_older_protocol_has_a_session() {
+    let home = Home::new("older");
+    let serve = Serve::start(&home, &[]);
+    let bearer = serve.bearer();
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
+    let mut stream = TcpStream::connect(&serve.address).unwrap();
+    let body = hello.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\n{bearer}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        serve.address,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let id = lines.find_map(|line| line.strip_prefix("mcp-session-id: ").map(str::to_owned));
+    let session = format!("Mcp-Session-Id: {}", id.unwrap());
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    assert_eq!(serve.post(&[&bearer, &session], &ready).status, 202);
+    let end = serve.ask("DELETE /mcp", &[&bearer, &session], "");
+    assert!(end.status < 300, "{}", end.status);
+    assert_eq!(serve.post(&[&bearer, &session], &ready).status, 404);
+}
+
+#[test]
+fn everybody_gets_their_own_answers() {
+    let home = Home::new("own");
+    let serve = Serve::start(&home, &[]);
+    std::thread::scope(|scope| {
+        for i in 0..50 {
+            let (serve, bearer) = (&serve, serve.bearer());
+            scope.spawn(move || {
+                for round in 0..4 {
+                    let command = format!("echo {i}-{round}");
+                    let spawn = json!({"command": command, "wait": {"exit": true}});
+                    let shown = serve.call(&bearer, "spawn", &spawn)["structuredContent"].clone();
+                    assert_eq!(shown["screen_text"], format!("{i}-{round}"));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn those_who_only_sit_there_are_in_nobodys_way() {
+    let home = Home::new("idle");
+    let serve = Serve::start(&home, &[]);
+    let mut idle = Vec::new();
+    for _ in 0..800 {
+        let mut stream = TcpStream::connect(&serve.address).unwrap();
+        stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").unwrap();
+        idle.push(stream);
+    }
+    let listed = serve.call(&serve.bearer(), "list_sessions", &json!({}));
+    assert!(listed["structuredContent"]["sessions"].is_array(), "{listed}");
+}
+
+#[test]
+fn an_answer_that_takes_long_begins_early() {
+    let home = Home::new("early");
+    let serve = Serve::start(&home, &[]);
+    let wait =
+        json!({"name": "wait_for_channel", "arguments": {"channel": "c", "timeout_ms": 2_500}});
+    let name = "Mcp-Name: wait_for_channel";
+    let bearer = serve.bearer();
+    let head = [&*bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", name];
+    let answer = serve.post(&head, &modern("tools/call", wait));
+    assert!(answer.body.contains(": still waiting"), "{}", answer.body);
+    assert_eq!(answer.message()["result"]["structuredContent"]["outcome"], "timeout");
+}
