@@ -7,6 +7,7 @@
 //! `commands.rs`.
 
 mod commands;
+mod control;
 mod ends;
 mod pane;
 mod record;
@@ -15,9 +16,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use awaitty_core::{CommandId, EchoBy, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
+use awaitty_core::{
+    CommandId, Cursor, EchoBy, Exit, Seq, Session, Spec, Time, WaitEnded, WaitError, WaitId,
+};
 use rustix::process::Pid;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use crate::backend::Io;
@@ -27,6 +30,7 @@ use crate::record::Recorder;
 use crate::shell::{Kind, Nonce};
 
 pub use commands::{Reader, State};
+pub use control::{Control, Had, Past, Shown};
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
@@ -38,7 +42,7 @@ const PROMPT_END: &[u8] = b"]133;B";
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
 /// Why input was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// The program has ended.
     Exited,
@@ -46,6 +50,8 @@ pub enum SendError {
     QueueFull(usize),
     /// A line of so many bytes is longer than the kernel hands to a program that reads lines.
     LineTooLong(usize),
+    /// A person has taken control.
+    HumanHasControl(Control),
 }
 
 /// A caller's end of a terminal's task.
@@ -173,6 +179,10 @@ pub struct Driver {
     /// What is recorded, and the last command of which it tells.
     recorder: Option<Recorder>,
     marked: record::Marked,
+    keyboard: control::Keyboard,
+    /// For those who look on.
+    shown: watch::Sender<Shown>,
+    timeline: control::Timeline,
     /// What is known of a pane besides.
     watch: pane::Watch,
     /// The last read found nothing more.
@@ -231,6 +241,9 @@ impl Driver {
             alternate_since: None,
             recorder: None,
             marked: record::Marked::default(),
+            keyboard: control::Keyboard::default(),
+            shown: watch::Sender::new((Seq(0), Cursor::default())),
+            timeline: control::Timeline::default(),
             watch: pane::Watch::default(),
             is_drained: true,
             jobs: jobs.downgrade(),
@@ -269,7 +282,10 @@ impl Driver {
     }
 
     /// Sends input, of which `text` is what can be echoed; the mark is set before the first byte.
-    pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
+    ///
+    /// # Errors
+    /// If it cannot be sent; nothing has changed then.
+    pub fn send_as_person(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
         let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
             return Err(SendError::Exited);
         };
@@ -315,6 +331,7 @@ impl Driver {
         loop {
             self.take_replies();
             self.answer_ended();
+            self.tell_onlookers();
             if self.hung_up && matches!(self.io, Some(Io::Pane(_))) {
                 self.lose_pipe(&mut buffer).await;
                 continue;
@@ -418,6 +435,7 @@ impl Driver {
         self.record(|recorder, now| recorder.output(now, bytes));
         let now = self.now();
         self.session.handle_output(now, bytes);
+        self.note_commands();
         self.mark_commands();
         self.plan_looks(true);
     }

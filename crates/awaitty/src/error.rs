@@ -3,7 +3,7 @@
 use awaitty_core::{ChannelError, KeyError, PatternError, WaitError};
 
 use crate::backend::tmux::TmuxError;
-use crate::driver::SendError;
+use crate::driver::{Control, SendError};
 use crate::policy;
 
 /// What a tool says when it cannot do what it was asked to. Nothing has changed then.
@@ -25,6 +25,18 @@ impl ToolError {
     /// An argument that makes no sense.
     pub fn argument(message: impl Into<String>) -> ToolError {
         ToolError::new("bad_argument", message)
+    }
+
+    /// A person has taken control.
+    pub fn human_has_control(control: &Control) -> ToolError {
+        ToolError::new(
+            "denied",
+            format!(
+                "human_has_control: a person has taken control since seq {}, so nothing was done; waits go on, and \
+                 wait_for_channel {{\"channel\": {:?}}} answers when it is given back",
+                control.from.0, control.channel
+            ),
+        )
     }
 
     /// The terminal went away while it was asked.
@@ -99,6 +111,7 @@ impl From<SendError> for ToolError {
                     policy::limits().input_queue
                 ),
             ),
+            SendError::HumanHasControl(control) => ToolError::human_has_control(&control),
             SendError::LineTooLong(len) => ToolError::argument(format!(
                 "input has a line of {len} bytes, and the program reads whole lines, of which the terminal \
                  keeps {}: send shorter lines, or a file. Nothing was sent",

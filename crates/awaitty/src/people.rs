@@ -9,8 +9,8 @@ use tokio::time::Instant;
 /// next.
 const AWAY_MAX: Duration = Duration::from_secs(1);
 
-/// The people at a terminal.
-#[derive(Debug, Default)]
+/// The people at a terminal. A clone is the same people.
+#[derive(Clone, Debug, Default)]
 pub struct People {
     there: watch::Sender<There>,
     asked: watch::Sender<Asked>,
@@ -37,15 +37,15 @@ impl Asked {
 
 /// Somebody who is there.
 #[derive(Debug)]
-pub struct Person<'a> {
-    people: &'a People,
+pub struct Person {
+    people: People,
 }
 
 impl People {
     /// Somebody is there, for as long as the result lives.
-    pub fn attend(&self) -> Person<'_> {
+    pub fn attend(&self) -> Person {
         self.there.send_modify(|there| there.count += 1);
-        Person { people: self }
+        Person { people: self.clone() }
     }
 
     /// How many are there.
@@ -70,6 +70,11 @@ impl People {
     /// Asks for something.
     pub fn ask(&self, name: &str) {
         self.asked.send_replace(Asked { name: Some(name.to_owned()), is_typed: false });
+    }
+
+    /// What they are asked for, if they have not typed it yet.
+    pub fn open_question(&self) -> Option<String> {
+        self.asked.borrow().open().map(str::to_owned)
     }
 
     /// Tells whether what was asked for has been typed.
@@ -99,7 +104,7 @@ impl People {
     }
 }
 
-impl Person<'_> {
+impl Person {
     /// Waits until something else is asked for than what they know of, and says what.
     pub async fn asked(&self, known: Option<&str>) -> Option<String> {
         let mut asked = self.people.asked.subscribe();
@@ -108,7 +113,7 @@ impl Person<'_> {
     }
 }
 
-impl Drop for Person<'_> {
+impl Drop for Person {
     fn drop(&mut self) {
         self.people.there.send_modify(|there| {
             there.count -= 1;

@@ -135,7 +135,11 @@ fn type_into(id: &Value, drawer: &Drawer) -> io::Result<Left> {
         if !typed.is_empty() {
             let keys = keys(&String::from_utf8_lossy(&typed));
             let input = json!({"session_id": id, "keys": keys, "diff": true, "wait": {"settled": 20, "timeout_ms": 100}});
-            if call(&mut client, "send_input", &input).is_err() {
+            let Ok(sent) = client.call("send_input", &input, &mut |_| {}) else {
+                return Ok(Left::Ended);
+            };
+            // Somebody else may have control for a while; what is typed here is lost then, and nothing else.
+            if sent.is_error && sent.structured["code"] != "denied" {
                 return Ok(Left::Ended);
             }
             draw(drawer, &snapshot(&mut client, id.as_str())?)?;

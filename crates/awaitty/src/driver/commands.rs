@@ -170,8 +170,11 @@ impl Driver {
         Ok(id)
     }
 
-    /// Types keys that are not the caller's: no wait looks back to them.
+    /// Types keys that are not the caller's: no wait looks back to them. A person who has control is not disturbed.
     pub fn type_keys(&mut self, keys: &[u8]) {
+        if self.control().is_some() {
+            return;
+        }
         self.input.extend(keys);
         self.write_some();
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::{ExitOutput, signal};
 use super::params::duration;
+use super::typable::not_controlled;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::exit_of;
 use crate::policy;
@@ -61,6 +62,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     }?;
     let grace = duration("grace_ms", params.grace_ms, policy::GRACE, policy::GRACE_MAX)?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    not_controlled(&entry).await?;
     let ending = match entry.pane {
         Some(_) if !params.kill => Ending::LetGo,
         _ => Ending::Kill(signal, grace),

@@ -7,6 +7,7 @@ use super::exit::ExitOutput;
 use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool};
 use crate::backend::tmux::{self, PaneInfo, Server};
+use crate::sessions::Sessions;
 use crate::text;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -24,8 +25,8 @@ fn yes() -> bool {
 
 /// A session.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-struct SessionOutput {
-    session_id: String,
+pub(crate) struct SessionOutput {
+    pub(crate) session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     command: String,
@@ -73,6 +74,9 @@ struct SessionOutput {
     /// People who are at it.
     #[serde(skip_serializing_if = "is_none")]
     attached: usize,
+    /// What they are asked to type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<String>,
 }
 
 fn is_none(count: &usize) -> bool {
@@ -94,9 +98,20 @@ pub(super) fn tool() -> Tool {
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let mut sessions = Vec::new();
-    for entry in context.sessions.all() {
-        let known = entry.handle.call({
+    let mut sessions = known(&context.sessions).await;
+    if params.tmux {
+        add_panes(&mut sessions).await;
+    }
+    let lines: String = sessions.iter().map(line).collect();
+    let text = if sessions.is_empty() { "no sessions: spawn one".to_owned() } else { lines };
+    Ok((Output { sessions }, text))
+}
+
+/// The sessions that are held.
+pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
+    let mut known = Vec::new();
+    for entry in sessions.all() {
+        let told = entry.handle.call({
             let entry = std::sync::Arc::clone(&entry);
             move |driver| {
                 let doing = StateOutput::of(driver);
@@ -120,6 +135,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                     created: entry.created_ms,
                     waits: session.waits_running(),
                     attached: entry.people.count(),
+                    asked: entry.people.open_question(),
                     backend: match entry.pane {
                         Some(_) if driver.is_captured() => "tmux (capture)",
                         Some(_) => "tmux",
@@ -133,23 +149,23 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
                 }
             }
         });
-        sessions.extend(known.await);
+        known.extend(told.await);
     }
-    if params.tmux {
-        for server in tmux::servers() {
-            // Without a server there are none.
-            for pane in server.panes().await.unwrap_or_default() {
-                let pane = of_pane(&server, pane);
-                match sessions.iter_mut().find(|one| one.session_id == pane.session_id) {
-                    Some(known) => known.place = pane.place,
-                    None => sessions.push(pane),
-                }
+    known
+}
+
+/// Adds the panes of the user's tmux that nobody has used yet, and where tmux has the others.
+pub(crate) async fn add_panes(sessions: &mut Vec<SessionOutput>) {
+    for server in tmux::servers() {
+        // Without a server there are none.
+        for pane in server.panes().await.unwrap_or_default() {
+            let pane = of_pane(&server, pane);
+            match sessions.iter_mut().find(|one| one.session_id == pane.session_id) {
+                Some(known) => known.place = pane.place,
+                None => sessions.push(pane),
             }
         }
     }
-    let lines: String = sessions.iter().map(line).collect();
-    let text = if sessions.is_empty() { "no sessions: spawn one".to_owned() } else { lines };
-    Ok((Output { sessions }, text))
 }
 
 /// A pane that nobody has used yet.

@@ -5,8 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::params::within;
+use super::typable::not_controlled;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
+use crate::sessions::Entry;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,9 +39,18 @@ pub(super) fn tool() -> Tool {
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let cols = within("cols", params.cols, 1, COLS_MAX)?;
-    let rows = within("rows", params.rows, 1, ROWS_MAX)?;
+    let (cols, rows) = (params.cols, params.rows);
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    not_controlled(&entry).await?;
+    let seq = resize(&entry, cols, rows).await?;
+    let text = format!("[{}] seq={seq} {cols}x{rows}", entry.label());
+    Ok((Output { session_id: entry.id.clone(), cols, rows, seq }, text))
+}
+
+/// Changes a terminal's size, whoever asks; gives the number of its frame.
+pub(crate) async fn resize(entry: &Entry, cols: usize, rows: usize) -> Result<u64, ToolError> {
+    let cols = within("cols", cols, 1, COLS_MAX)?;
+    let rows = within("rows", rows, 1, ROWS_MAX)?;
     if let Some((server, pane)) = &entry.pane
         && !server.resize(pane, cols, rows).await?
     {
@@ -55,8 +66,5 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         Ok::<u64, std::io::Error>(driver.session().frame().seq().0)
     });
     let seq = resized.await.ok_or_else(ToolError::gone)?;
-    let seq =
-        seq.map_err(|error| ToolError::new("exited", format!("the terminal is gone: {error}")))?;
-    let text = format!("[{}] seq={seq} {cols}x{rows}", entry.label());
-    Ok((Output { session_id: entry.id.clone(), cols, rows, seq }, text))
+    seq.map_err(|error| ToolError::new("exited", format!("the terminal is gone: {error}")))
 }

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
 use super::pending::{Asked, Retry};
+use super::state::StateOutput;
 use super::submit::{Submitted, submit};
 use super::typable::typable;
 use super::wait_for_channel::wait_and_show;
@@ -315,18 +316,21 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             let at = Arc::clone(&entry);
             let sent = entry.handle.call(move |driver| {
                 let sent = send_to(&at, driver, &items)?;
-                Ok::<_, ToolError>((sent, Arc::clone(driver.session().frame())))
+                let state = StateOutput::of_control(driver);
+                Ok::<_, ToolError>((sent, Arc::clone(driver.session().frame()), state))
             });
-            let (sent, frame) = sent.await.ok_or_else(ToolError::gone)??;
+            let (sent, frame, state) = sent.await.ok_or_else(ToolError::gone)??;
             if let Some(Wanted::Channel(channel)) = wanted {
                 let waited = wait_and_show(&context, &entry, &channel, show(&sent)).await?;
                 return Ok(answer(&entry, &sent, waited));
             }
             let mut output = WaitOutput::at(&frame);
+            let words = state.words();
+            output.state = state;
             if let Show::Screen = show(&sent) {
                 show_frame(&entry, &frame, Show::Screen, &mut output).await;
             }
-            let text = header(&entry, &frame, &format!("sent {} bytes", sent.bytes));
+            let text = header(&entry, &frame, &format!("sent {} bytes{words}", sent.bytes));
             (sent, output, text)
         }
         Some(Wanted::Screen(spec, timeout)) => {

@@ -31,6 +31,19 @@ pub(crate) struct StateOutput {
     /// It uses the alternate screen.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_screen: Option<bool>,
+    /// A person has taken control: input is denied until it is given back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    human_has_control: Option<bool>,
+    /// Since your last input a person had control: `snapshot` since `from` shows what they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    human_had_control: Option<HadOutput>,
+}
+
+/// Between two frames.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct HadOutput {
+    from: u64,
+    to: u64,
 }
 
 impl StateOutput {
@@ -39,7 +52,19 @@ impl StateOutput {
         if driver.session().exit().is_some() {
             return StateOutput::default();
         }
-        driver.state().into()
+        StateOutput::from(driver.state()).with_control(driver)
+    }
+
+    /// Of a call that does not tell what the program is doing: who has the keyboard, if it is or was a person.
+    pub(crate) fn of_control(driver: &Driver) -> StateOutput {
+        StateOutput::default().with_control(driver)
+    }
+
+    fn with_control(mut self, driver: &Driver) -> StateOutput {
+        self.human_has_control = driver.control().map(|_| true);
+        let had = driver.had_control().filter(|_| driver.control().is_none());
+        self.human_had_control = had.map(|had| HadOutput { from: had.from.0, to: had.to.0 });
+        self
     }
 
     /// A wait has seen the program wait for input. An editor may do something else for a moment right after.
@@ -64,6 +89,12 @@ impl StateOutput {
         if self.full_screen == Some(true) {
             words += " full_screen";
         }
+        if self.human_has_control.is_some() {
+            words += " human_has_control";
+        }
+        if let Some(HadOutput { from, to }) = self.human_had_control {
+            words += &format!(" human_had_control=seq {from} to {to}");
+        }
         if let (Some(running), Some(ms)) = (&self.running, self.running_ms) {
             words += &format!(" running={running:?} for {ms} ms");
         }
@@ -85,6 +116,8 @@ impl From<State> for StateOutput {
             evidence: state.ready.map(evidence),
             echo: state.is_secret.then_some("off"),
             full_screen: state.is_full_screen.then_some(true),
+            human_has_control: None,
+            human_had_control: None,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Whether something may be typed into a pane of tmux: not into our own, and not into tmux's copy mode.
+//! Whether something may be done to a terminal: not while a person has control, and nothing may be typed into our own
+//! pane of tmux, or into tmux's copy mode.
 
 use crate::error::ToolError;
 use crate::sessions::Entry;
@@ -34,4 +35,13 @@ pub(super) async fn typable(
         ));
     }
     Ok(())
+}
+
+/// Looks whether a terminal is the callers', and not a person's who has taken control. What is typed is looked at when it
+/// is sent.
+pub(super) async fn not_controlled(entry: &Entry) -> Result<(), ToolError> {
+    match entry.handle.call(|driver| driver.control().cloned()).await.flatten() {
+        Some(control) => Err(ToolError::human_has_control(&control)),
+        None => Ok(()),
+    }
 }

@@ -1,0 +1,163 @@
+//! Who has the keyboard: whoever calls, or a person who has taken control. And who looks on.
+
+use std::collections::VecDeque;
+
+use awaitty_core::{Command, CommandId, Seq, Time};
+use tokio::sync::watch;
+
+use super::{Driver, SendError};
+
+/// Commands of a terminal that are told of to whoever looks on.
+const TIMELINE_MAX: usize = 200;
+
+/// A person who has control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// Which of those who look on.
+    pub viewer: String,
+    /// The channel that is signalled when it is given back.
+    pub channel: String,
+    /// The frame when a person took control from the agents.
+    pub from: Seq,
+}
+
+/// From which frame to which a person had control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Had {
+    /// The frame before.
+    pub from: Seq,
+    /// The frame when it was given back.
+    pub to: Seq,
+}
+
+/// Who has the keyboard.
+#[derive(Debug, Default)]
+pub(super) struct Keyboard {
+    control: Option<Control>,
+    /// The last time a person had control, and whether an agent has typed since.
+    had: Option<(Had, bool)>,
+}
+
+/// What somebody who looks on can see change: the frame, and the cursor, whose moves are no change of the screen.
+pub type Shown = (Seq, awaitty_core::Cursor);
+
+/// A command, as those who look on are told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    id: CommandId,
+    /// What was run.
+    pub text: String,
+    /// When it began.
+    pub started: Time,
+    /// When it ended, if it has.
+    pub ended: Option<Time>,
+    /// Its status, if it told one.
+    pub status: Option<i32>,
+}
+
+impl From<&Command> for Past {
+    fn from(command: &Command) -> Past {
+        let Command { id, started, ended, status, .. } = *command;
+        Past { id, text: command.text.clone(), started, ended, status }
+    }
+}
+
+/// The commands that have begun, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timeline(VecDeque<Past>);
+
+impl Driver {
+    /// Gives the keyboard to a person, at once; says since which frame one has it.
+    pub fn take_control(&mut self, viewer: &str, channel: &str) -> Seq {
+        let now = self.session.frame().seq();
+        let from = self.keyboard.control.as_ref().map_or(now, |control| control.from);
+        let (viewer, channel) = (viewer.to_owned(), channel.to_owned());
+        self.keyboard.control = Some(Control { viewer, channel, from });
+        // Whoever types is told how.
+        self.shown.send_modify(|_| {});
+        from
+    }
+
+    /// Gives the keyboard back, if that person has it; says from when to when people had it.
+    pub fn give_back(&mut self, viewer: &str) -> Option<Had> {
+        let control = self.keyboard.control.take_if(|control| control.viewer == viewer)?;
+        let had = Had { from: control.from, to: self.session.frame().seq() };
+        self.keyboard.had = Some((had, false));
+        self.shown.send_modify(|_| {});
+        Some(had)
+    }
+
+    /// The person who has control.
+    pub fn control(&self) -> Option<&Control> {
+        self.keyboard.control.as_ref()
+    }
+
+    /// When a person had control, until an agent has typed twice since: the first time it is told of it.
+    pub fn had_control(&self) -> Option<Had> {
+        self.keyboard.had.map(|(had, _)| had)
+    }
+
+    /// Sends what a caller types, unless a person has control; see [`Driver::send_as_person`].
+    ///
+    /// # Errors
+    /// If it cannot be sent; nothing has changed then.
+    pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
+        if let Some(control) = &self.keyboard.control {
+            return Err(SendError::HumanHasControl(control.clone()));
+        }
+        let sent = self.send_as_person(bytes, text)?;
+        self.keyboard.had = match self.keyboard.had {
+            Some((had, false)) => Some((had, true)),
+            _ => None,
+        };
+        Ok(sent)
+    }
+
+    /// Looks on: hears of each frame, and of each move of the cursor.
+    pub fn look_on(&self) -> watch::Receiver<Shown> {
+        self.shown.subscribe()
+    }
+
+    /// Tells those who look on.
+    pub(super) fn tell_onlookers(&self) {
+        if self.shown.receiver_count() == 0 {
+            return;
+        }
+        let now = (self.session.frame().seq(), self.session.screen().cursor());
+        self.shown.send_if_modified(|shown| std::mem::replace(shown, now) != now);
+    }
+
+    /// The newest commands that have begun, oldest first.
+    pub fn timeline(&self) -> impl Iterator<Item = &Past> {
+        self.timeline.0.iter()
+    }
+
+    /// Takes down which commands have begun and ended.
+    pub(super) fn note_commands(&mut self) {
+        let Some(last) = self.session.last_command() else { return };
+        let timeline = &mut self.timeline.0;
+        for past in timeline.iter_mut().rev().take_while(|past| past.id <= last.id) {
+            if past.ended.is_some() {
+                break;
+            }
+            if let Some(command) = self.session.command(past.id) {
+                *past = Past::from(command);
+            }
+        }
+        let known = timeline.back().map_or(0, |past| past.id.0);
+        for id in known + 1..=last.id.0 {
+            let Some(command) = self.session.command(CommandId(id)) else { continue };
+            if !command.ran {
+                // It may still begin; those after it wait for it, so that the order stays.
+                if command.is_over() {
+                    continue;
+                }
+                break;
+            }
+            if timeline.len() == TIMELINE_MAX {
+                timeline.pop_front();
+            }
+            timeline.push_back(Past::from(command));
+        }
+    }
+}
