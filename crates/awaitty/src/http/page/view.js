@@ -1,0 +1,427 @@
+// The large view: a terminal that is looked at, and typed into by who has control.
+
+import "./csp.js";
+import { SearchAddon } from "./vendor/addon-search.mjs";
+import { Unicode11Addon } from "./vendor/addon-unicode11.mjs";
+import { Terminal } from "./vendor/xterm.mjs";
+import { post } from "./live.js";
+import { age, hasControl, make, nameOf, showState, waitLine } from "./tiles.js";
+
+const SMALLEST = 10; // px: below it, the box scrolls sideways
+const LARGEST = 18;
+const SCROLLBAR = 10;
+const PADDING = 4; // as in page.css
+const MOUSE = [9, 1000, 1002, 1003]; // the modes in which programs get the mouse
+const byId = (id) => document.getElementById(id);
+const box = byId("box");
+const keys = { esc: "\x1b", tab: "\t", up: "A", down: "B", right: "C", left: "D" };
+
+let session = null; // what is shown, as the server last said
+let controlled = false;
+let canControl = false;
+let given = false; // control was given back, not lost
+let typed = "";
+let typing = false;
+let ctrl = false;
+let noticeTimer = 0;
+let mouse = []; // what the program asked for of the mouse
+
+const term = new Terminal({
+  allowProposedApi: true, // the search's highlights and the widths of Unicode 11
+  cursorInactiveStyle: "outline",
+  disableStdin: true,
+  fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(),
+  fontSize: 13,
+  lineHeight: 1.1, // with less, some sizes cut off underscores
+  // A program's links lead nowhere: whoever prints one is not to be trusted.
+  linkHandler: { activate() {} },
+  macOptionClickForcesSelection: true,
+  overviewRuler: { width: SCROLLBAR },
+  scrollback: 5000,
+  showCursorImmediately: true,
+});
+const search = new SearchAddon();
+term.loadAddon(new Unicode11Addon());
+term.loadAddon(search);
+term.unicode.activeVersion = "11";
+
+// The mouse is the program's only for who has control: others select and scroll with it.
+const mouseModes = (params) => params.some((mode) => MOUSE.includes(mode));
+term.parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => {
+  if (!mouseModes(params)) return false;
+  mouse.push(params.join(";"));
+  return !controlled;
+});
+term.parser.registerCsiHandler({ prefix: "?", final: "l" }, (params) => {
+  if (mouseModes(params)) mouse = [];
+  return false;
+});
+
+function giveMouse() {
+  const asked = mouse;
+  if (controlled) term.write(asked.map((modes) => `\x1b[?${modes}h`).join(""), () => (mouse = asked));
+  else term.write(`\x1b[?${MOUSE.join(";")}l`, () => (mouse = asked));
+}
+
+/** Puts the terminal into the page; `leave` goes back to the tiles. */
+export function setUp(leave) {
+  term.open(byId("term"));
+  new ResizeObserver(fitFont).observe(box);
+  term.onData(type);
+  term.onBinary(type);
+  term.onScroll(showBottom);
+  term.onWriteParsed(showBottom);
+  term.onRender(showCursor);
+  // Wheels scroll without an event of their own.
+  byId("term").addEventListener("wheel", () => requestAnimationFrame(showBottom), { passive: true });
+  term.attachCustomKeyEventHandler(key);
+  search.onDidChangeResults(({ resultIndex, resultCount }) => {
+    const which = resultIndex >= 0 ? `${resultIndex + 1} of ${resultCount}` : `${resultCount}`;
+    byId("hits").textContent = !byId("needle").value ? "" : resultCount === 0 ? "nothing found" : which;
+  });
+
+  byId("bottom").addEventListener("click", () => {
+    term.scrollToBottom();
+    showBottom();
+    term.focus();
+  });
+  byId("take").addEventListener("click", take);
+  byId("give").addEventListener("click", give);
+  byId("fit").addEventListener("click", fitProgram);
+  byId("copy").addEventListener("click", copy);
+  byId("find").addEventListener("click", () => (byId("search").hidden ? openSearch() : closeSearch()));
+  byId("shut").addEventListener("click", closeSearch);
+  byId("up").addEventListener("click", () => find(true));
+  byId("down").addEventListener("click", () => find(false));
+  byId("needle").addEventListener("input", () => find(true, true));
+  byId("search").addEventListener("submit", (event) => event.preventDefault());
+  byId("search").addEventListener("keydown", (event) => {
+    // The newest is at the bottom, so the next to look at is the one above.
+    if (event.key === "Enter") find(!event.shiftKey);
+    if (event.key === "Escape") closeSearch();
+    event.stopPropagation();
+  });
+  byId("keys").addEventListener("pointerdown", (event) => event.preventDefault()); // keeps a phone's keyboard open
+  byId("keys").addEventListener("click", (event) => press(event.target.closest("[data-key]")?.dataset.key));
+  document.addEventListener("keydown", (event) => {
+    if (!session || event.defaultPrevented || event.target.closest?.("input")) return;
+    const inTerminal = byId("term").contains(event.target);
+    if (controlled && inTerminal) return;
+    if (isSearchKey(event)) {
+      event.preventDefault();
+      openSearch();
+    } else if (event.key === "Escape") {
+      leave();
+    }
+  });
+}
+
+function isSearchKey(event) {
+  return (event.key === "/" && !event.ctrlKey && !event.altKey) || (event.key === "f" && (event.ctrlKey || event.metaKey));
+}
+
+/** What the terminal does with a key: true lets it type. */
+function key(event) {
+  if (controlled) {
+    if (event.type === "keydown" && event.ctrlKey && event.key === "]") {
+      event.preventDefault();
+      give();
+      return false;
+    }
+    return true;
+  }
+  const page = term.rows - 1;
+  const lines = { PageUp: -page, PageDown: page, ArrowUp: -1, ArrowDown: 1, Home: -1e6, End: 1e6 }[event.key];
+  if (lines !== undefined && event.type === "keydown") {
+    event.preventDefault();
+    term.scrollLines(lines);
+    showBottom();
+  }
+  return false;
+}
+
+// ---- what the server says
+
+/** Another session is shown, or none. */
+export function show(chosen) {
+  session = chosen;
+  controlled = false;
+  typed = "";
+  mouse = [];
+  term.reset();
+  term.clearSelection();
+  byId("commands").replaceChildren();
+  byId("timeline").hidden = true;
+  byId("waits").replaceChildren();
+  closeSearch();
+  notice("");
+}
+
+export function paint({ cols, rows, reset, data }) {
+  if (reset) {
+    // Who reads further up goes on reading there.
+    const { baseY, viewportY } = term.buffer.active;
+    const up = baseY - viewportY;
+    mouse = [];
+    term.reset();
+    term.resize(cols, rows);
+    fitFont();
+    term.write(data, () => {
+      if (up > 0) term.scrollLines(-up);
+    });
+  } else {
+    term.write(data);
+  }
+}
+
+/** The facts about it; null when it is gone. */
+export function describe(now, mayControl) {
+  canControl = mayControl;
+  const had = controlled && now && session?.session_id === now.session_id;
+  const changes = controlled !== hasControl(now);
+  controlled = hasControl(now);
+  if (changes) giveMouse();
+  byId("big").classList.toggle("gone", now === null);
+  if (now) {
+    session = now;
+    byId("big-name").textContent = nameOf(now);
+    showState(byId("big-state"), now);
+    const title = now.title && now.title !== now.command ? now.title : null;
+    const facts = [now.running ?? now.command, title, now.cwd, `${now.cols}×${now.rows}`].filter(Boolean);
+    byId("big-facts").textContent = facts.join(" · ");
+    byId("waits").replaceChildren(...(now.waits ?? []).map((wait) => make("li", "", waitLine(wait))));
+  } else {
+    byId("waits").replaceChildren();
+    notice("This session was closed. This is what was last seen of it.");
+  }
+  if (had && !controlled && !given) notice(now.control ? "Somebody else took control. You are looking on." : "You no longer have control.");
+  if (controlled && !had) {
+    given = false;
+    notice("");
+  }
+  const open = now !== null && now.state !== "exited";
+  const others = open && now.control && !controlled;
+  byId("mine").hidden = !controlled;
+  byId("take").hidden = !canControl || controlled || !open;
+  byId("take").textContent = others ? "Take over" : "Take control";
+  byId("fit").hidden = !controlled || !open;
+  byId("keys").hidden = !controlled;
+  byId("big").classList.toggle("controlled", controlled);
+  term.options.disableStdin = !controlled;
+  term.options.cursorBlink = controlled && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (!controlled) setCtrl(false);
+  if (controlled && !had) term.focus();
+}
+
+export function showCommands(commands) {
+  const items = commands.map((one) => {
+    const failed = one.exit_code !== undefined && one.exit_code !== 0;
+    const kind = one.running ? "running" : one.exit_code === undefined ? "unknown" : failed ? "failed" : "fine";
+    const word = { running: "runs", unknown: "?", failed: `✕ ${one.exit_code}`, fine: "✓" }[kind];
+    const status = make("span", "status", word);
+    const spent = make("span", "spent", one.running ? age(one.started) : one.ms === undefined ? "" : took(one.ms));
+    if (one.running) spent.dataset.since = one.started;
+    const button = make("button", "", status, make("code", "", one.command), spent);
+    button.type = "button";
+    button.title = `${one.command}\nstarted ${new Date(one.started).toLocaleString()}; click to search for it`;
+    button.addEventListener("click", () => openSearch(one.command.split("\n")[0]));
+    const item = make("li", "", button);
+    item.dataset.kind = kind;
+    return item;
+  });
+  const listed = byId("commands");
+  const atEnd = listed.scrollHeight - listed.scrollTop - listed.clientHeight < 30;
+  listed.replaceChildren(...items);
+  byId("timeline").hidden = items.length === 0;
+  if (atEnd) listed.scrollTop = listed.scrollHeight;
+}
+
+function took(ms) {
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Says something above the terminal; with a time, it goes by itself. */
+export function notice(text, ms) {
+  clearTimeout(noticeTimer);
+  byId("notice").textContent = text;
+  byId("notice").hidden = !text;
+  if (ms) noticeTimer = setTimeout(() => notice(""), ms);
+}
+
+// ---- control
+
+async function take() {
+  term.focus();
+  try {
+    await post("control", { session_id: session.session_id, take: true });
+  } catch (error) {
+    notice(error.message);
+  }
+}
+
+async function give() {
+  given = true;
+  try {
+    const { from_seq, to_seq } = await post("control", { session_id: session.session_id, take: false });
+    const changed = to_seq > from_seq ? "the agent is told what changed" : "nothing changed meanwhile";
+    notice(`Given back: ${changed}.`, 6000);
+  } catch (error) {
+    given = false;
+    notice(error.message);
+  }
+}
+
+function type(data) {
+  if (!controlled) return;
+  if (ctrl && data.length === 1) {
+    data = String.fromCharCode(data.toUpperCase().charCodeAt(0) & 0x1f);
+    setCtrl(false);
+  }
+  typed += data;
+  flush();
+}
+
+// One request at a time, as two might overtake each other.
+async function flush() {
+  if (typing) return;
+  typing = true;
+  while (typed && session) {
+    const data = typed;
+    typed = "";
+    try {
+      await post("input", { session_id: session.session_id, data });
+    } catch (error) {
+      typed = "";
+      notice(error.code === "not_in_control" ? "You no longer have control; that was not typed." : error.message);
+    }
+  }
+  typing = false;
+}
+
+function press(name) {
+  if (!name) return;
+  if (name === "ctrl") return setCtrl(!ctrl);
+  const code = keys[name];
+  // Programs may ask for the other kind of arrows.
+  const arrow = term.modes.applicationCursorKeysMode ? "\x1bO" : "\x1b[";
+  type(code >= "A" ? arrow + code : code);
+  term.focus();
+}
+
+function setCtrl(down) {
+  ctrl = down;
+  byId("keys").querySelector('[data-key="ctrl"]').setAttribute("aria-pressed", String(down));
+}
+
+async function fitProgram() {
+  const cell = cellSize();
+  const scale = 13 / term.options.fontSize;
+  const cols = Math.max(20, Math.floor(room().width / (cell.width * scale)));
+  const rows = Math.max(5, Math.floor(room().height / (cell.height * scale)));
+  try {
+    await post("resize", { session_id: session.session_id, cols, rows });
+  } catch (error) {
+    notice(error.message);
+  }
+  term.focus();
+}
+
+// ---- size, scrolling, colours
+
+function cellSize() {
+  const { width, height } = byId("term").querySelector(".xterm-screen").getBoundingClientRect();
+  return { width: width / term.cols, height: height / term.rows };
+}
+
+/** What there is for the cells. */
+function room() {
+  const around = 2 * (parseFloat(getComputedStyle(box).paddingLeft) + 1) + 2 * PADDING;
+  return { width: box.clientWidth - around - SCROLLBAR, height: box.clientHeight - around };
+}
+
+/** Changes the letters, never the program's size. */
+function fitFont() {
+  const cell = cellSize();
+  if (!cell.width || !box.clientWidth) return;
+  const now = term.options.fontSize;
+  const wide = room().width / ((cell.width / now) * term.cols);
+  const high = room().height / ((cell.height / now) * term.rows);
+  const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(Math.min(wide, high) * 4) / 4));
+  if (size !== now) term.options.fontSize = size;
+}
+
+/** Who types sees where, also if the terminal is larger than its box. */
+function showCursor() {
+  if (!controlled || (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight)) return;
+  const { width, height } = cellSize();
+  const x = term.buffer.active.cursorX * width;
+  const y = term.buffer.active.cursorY * height;
+  if (x < box.scrollLeft || x + 4 * width > box.scrollLeft + box.clientWidth) box.scrollLeft = x - box.clientWidth / 2;
+  if (y < box.scrollTop || y + 2 * height > box.scrollTop + box.clientHeight) box.scrollTop = y - box.clientHeight / 2;
+}
+
+function showBottom() {
+  const { baseY, viewportY } = term.buffer.active;
+  byId("bottom").hidden = viewportY >= baseY;
+}
+
+export function setTheme(theme) {
+  term.options.theme = theme.colours;
+  term.options.minimumContrastRatio = theme.contrast;
+  const ruler = { matchOverviewRuler: "#d9a520", activeMatchColorOverviewRuler: "#d9a520" };
+  marks = { ...ruler, matchBackground: theme.mark, activeMatchBackground: theme.mark };
+}
+
+// ---- search and copy
+
+let marks;
+
+function find(up, incremental = false) {
+  const text = byId("needle").value;
+  if (!text) {
+    search.clearDecorations();
+    byId("hits").textContent = "";
+    return;
+  }
+  const options = { decorations: marks, incremental };
+  if (up) search.findPrevious(text, options);
+  else search.findNext(text, options);
+  showBottom();
+}
+
+function openSearch(text) {
+  byId("search").hidden = false;
+  byId("find").setAttribute("aria-pressed", "true");
+  const needle = byId("needle");
+  if (typeof text === "string") needle.value = text;
+  needle.focus();
+  needle.select();
+  if (needle.value) find(true);
+}
+
+function closeSearch() {
+  if (byId("search").hidden) return;
+  byId("search").hidden = true;
+  byId("find").setAttribute("aria-pressed", "false");
+  search.clearDecorations();
+  term.clearSelection();
+  term.focus();
+}
+
+/** The rows that are seen, without what is blank at their ends. */
+export function visibleText() {
+  const buffer = term.buffer.active;
+  const rows = Array.from({ length: term.rows }, (_, row) => buffer.getLine(buffer.viewportY + row)?.translateToString(true) ?? "");
+  return rows.join("\n").trimEnd();
+}
+
+async function copy() {
+  const selected = term.getSelection();
+  try {
+    await navigator.clipboard.writeText(selected || visibleText());
+    notice(selected ? "The selection is copied." : "The screen is copied.", 2500);
+  } catch {
+    notice("The browser does not let the page copy. Select with the mouse and press ctrl+C.", 6000);
+  }
+}

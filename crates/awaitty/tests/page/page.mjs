@@ -1,0 +1,610 @@
+// Looks at the live page of `awaitty serve` with a real browser: node page.mjs SERVER PICTURES [TEST…]
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import puppeteer from "puppeteer-core";
+
+const LIMIT = 30_000; // for anything to be seen
+const [server, pictures, ...only] = process.argv.slice(2);
+if (!pictures) {
+  console.error("usage: page.mjs SERVER PICTURES [TEST…]");
+  process.exit(2);
+}
+
+/** A server with a folder of its own, and calls of its tools as an agent makes them. */
+class Server {
+  constructor() {
+    this.dir = mkdtempSync(join(tmpdir(), "awaitty-page-"));
+  }
+
+  async start(...args) {
+    const { AWAITTY_SOCKET, TMUX, TMUX_PANE, ...env } = process.env;
+    Object.assign(env, { XDG_RUNTIME_DIR: this.dir, TMUX_TMPDIR: this.dir, HISTFILE: "/dev/null" });
+    const file = join(this.dir, "token");
+    this.child = spawn(server, ["serve", "--json", "--token-file", file, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+    for await (const line of createInterface({ input: this.child.stdout })) {
+      this.url = JSON.parse(line).url;
+      break;
+    }
+    assert(this.url, "the server says where it is");
+    this.token = readFileSync(file, "utf8").trim();
+    return this;
+  }
+
+  async kill(signal) {
+    const gone = once(this.child, "exit");
+    this.child.kill(signal);
+    await gone;
+  }
+
+  async end() {
+    if (this.child.exitCode === null && this.child.signalCode === null) await this.kill("SIGTERM");
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  async ask(name, args) {
+    const version = "2026-07-28";
+    const answer = await fetch(`${this.url}/mcp`, {
+      method: "POST",
+      headers: {
+        Authorization: `Bearer ${this.token}`,
+        Accept: "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": version,
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": name,
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: {
+          name,
+          arguments: args,
+          _meta: {
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+          },
+        },
+      }),
+    });
+    const said = await answer.text();
+    const json = said.split("\n").map((line) => line.replace(/^data: /, "")).findLast((line) => line.startsWith("{"));
+    assert(json, `${name}: ${answer.status} ${said}`);
+    const message = JSON.parse(json);
+    assert(message.result, `${name}: ${json}`);
+    return message.result;
+  }
+
+  async call(name, args) {
+    const result = await this.ask(name, args);
+    assert(!result.isError, `${name}: ${result.content?.[0]?.text}`);
+    return result.structuredContent;
+  }
+
+  async shell(name = "sh") {
+    const { session_id } = await this.call("spawn", { command: "bash", args: ["--norc"], name, cols: 100, rows: 30 });
+    return session_id;
+  }
+
+  /** A program that prints this with a shell, and stays. */
+  async prints(name, script, size = { cols: 100, rows: 30 }) {
+    const { session_id } = await this.call("spawn", { command: "bash", args: ["-c", `${script}\nexec cat`], name, ...size });
+    return session_id;
+  }
+}
+
+/** One tab, and everything about it that must never happen. */
+class Tab {
+  constructor(page, host) {
+    this.page = page;
+    this.host = host;
+    this.wrong = [];
+    this.expected = []; // what the browser may complain of in this test
+  }
+
+  static async open(context, host, { width = 1280, height = 800, mobile = false, scheme = "dark" } = {}) {
+    const tab = new Tab(await context.newPage(), host);
+    const { page } = tab;
+    page.setDefaultTimeout(LIMIT);
+    await page.setViewport({ width, height, isMobile: mobile, hasTouch: mobile });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await page.evaluateOnNewDocument(() => {
+      document.addEventListener("securitypolicyviolation", (event) => {
+        console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
+      });
+    });
+    page.on("console", (message) => {
+      if (["error", "warn"].includes(message.type())) tab.wrong.push(`console: ${message.text()}`);
+    });
+    page.on("pageerror", (error) => tab.wrong.push(`error: ${error.stack ?? error}`));
+    page.on("dialog", async (dialog) => {
+      tab.wrong.push(`dialog: ${dialog.message()}`);
+      await dialog.dismiss();
+    });
+    page.on("popup", () => tab.wrong.push("a window was opened"));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(`${host.url}/`) && !url.startsWith("data:")) tab.wrong.push(`a request to ${url}`);
+      // A fragment is in the address of the page only, and never sent.
+      if (url.replace(/#.*/, "").includes(host.token)) tab.wrong.push(`the token is in ${url}`);
+    });
+    return tab;
+  }
+
+  async visit(fragment = `#${this.host.token}`) {
+    await this.page.goto(`${this.host.url}/${fragment}`);
+    return this;
+  }
+
+  /** Waits until this holds in the page. */
+  async until(what, condition, ...args) {
+    try {
+      // By time: frames are not drawn in a tab behind another.
+      await this.page.waitForFunction(condition, { polling: 50, timeout: LIMIT }, ...args);
+    } catch (error) {
+      throw new Error(`not seen: ${what} (${error.message.split("\n")[0]})`);
+    }
+  }
+
+  visible(selector, shown = true) {
+    const check = (selector, shown) => (document.querySelector(selector)?.checkVisibility() ?? false) === shown;
+    return this.until(`${selector} ${shown ? "shown" : "hidden"}`, check, selector, shown);
+  }
+
+  says(selector, text) {
+    const check = (selector, text) => document.querySelector(selector)?.textContent.includes(text);
+    return this.until(`${text} in ${selector}`, check, selector, text);
+  }
+
+  tile(id) {
+    return `.tile[data-session="${id}"]`;
+  }
+
+  screen() {
+    return this.page.$$eval("#term .xterm-rows > div", (rows) => rows.map((row) => row.textContent).join("\n"));
+  }
+
+  /** Waits for a row of the large view that matches. */
+  sees(pattern) {
+    return this.until(`${pattern} in the large view`, (source) => {
+      const pattern = new RegExp(source);
+      return [...document.querySelectorAll("#term .xterm-rows > div")].some((row) => pattern.test(row.textContent.trimEnd()));
+    }, pattern.source);
+  }
+
+  async enlarge(id) {
+    const { page } = this;
+    await page.waitForSelector(this.tile(id));
+    await page.click(this.tile(id));
+    await this.visible("#big");
+    await this.until("a painted screen", () => document.querySelector("#term .xterm-rows")?.textContent.trim());
+  }
+
+  async takeControl() {
+    await this.page.waitForSelector("#take", { visible: true });
+    await this.page.click("#take");
+    await this.visible("#mine");
+  }
+
+  async type(text) {
+    await this.page.focus("#term textarea");
+    await this.page.keyboard.type(text);
+  }
+
+  /** What happened that must not. */
+  async faults() {
+    const address = await this.page.evaluate(() => location.href).catch(() => "");
+    if (address.includes(this.host.token)) this.wrong.push("the token stays in the address");
+    return this.wrong.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
+  }
+}
+
+const LOST = /console: Failed to load resource/; // the browser says so of every answer that is an error
+
+const tests = {
+  async tiles({ host, tab }) {
+    const id = await host.prints("greeter", "printf 'hello \\033[31mred\\033[0m \\033[38;2;1;200;3mtrue\\033[0m\\n'");
+    const { session_id: failed } = await host.call("spawn", { command: "bash", args: ["-c", "exit 3"], name: "broken" });
+    await host.shell();
+    await tab.visit();
+    await tab.says(`${tab.tile(id)} .screen`, "hello red true");
+    await tab.says(`${tab.tile(id)} .name`, "greeter");
+    await tab.says(`${tab.tile(failed)} .state`, "exited 3");
+    await tab.says("#tiles", "at prompt");
+    await tab.says("#counts", "3 sessions");
+    const colour = await tab.page.$eval(`${tab.tile(id)} .screen`, (screen) =>
+      getComputedStyle([...screen.querySelectorAll("span")].find((span) => span.textContent === "true")).color);
+    assert.equal(colour, "rgb(1, 200, 3)", "true colour in a tile");
+    const fits = await tab.page.$eval(`${tab.tile(id)} .screen`, (screen) => screen.scrollWidth <= screen.clientWidth);
+    assert(fits, "all columns fit");
+    await tab.enlarge(id);
+    await tab.sees(/^hello red true/);
+    await tab.until("true colour", () =>
+      [...document.querySelectorAll("#term .xterm-rows span")].some((span) => getComputedStyle(span).color === "rgb(1, 200, 3)"));
+    await tab.until("the title", () => document.title.startsWith("greeter: "));
+    await tab.page.goBack();
+    await tab.visible("#big", false);
+  },
+
+  async htop({ host, tab }) {
+    const { session_id: id } = await host.call("spawn", { command: "htop", args: ["-d", "3"], name: "htop", cols: 120, rows: 32 });
+    await tab.visit();
+    await tab.says(`${tab.tile(id)} .screen`, "Load average");
+    await tab.enlarge(id);
+    await tab.sees(/Load average/);
+    for (const [what, selector] of [["tile", `${tab.tile(id)} .screen`], ["large view", "#term .xterm-rows"]]) {
+      const before = await tab.page.$eval(selector, (screen) => screen.textContent);
+      await tab.until(`a change of the ${what}`, (selector, before) =>
+        document.querySelector(selector).textContent !== before, selector, before);
+    }
+  },
+
+  async look_only_then_type({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.page.click("#term .xterm-screen");
+    await tab.type("echo no\n");
+    // What is typed later and seen shows that nothing came before it.
+    await host.call("send_input", { session_id: id, input: "echo agent-$((5*5))\n" });
+    await tab.sees(/^agent-25/);
+    assert(!(await tab.screen()).includes("echo no"), "nothing is typed without control");
+    await tab.takeControl();
+    await tab.type("echo typed-$((6*7))");
+    await tab.page.keyboard.press("Enter");
+    await tab.sees(/^typed-42/);
+    const denied = await host.ask("send_input", { session_id: id, input: "echo agent-again\n" });
+    assert(denied.isError, "an agent is denied");
+    assert.match(JSON.stringify(denied), /denied/);
+    assert.match(JSON.stringify(denied), /human_has_control/);
+    await tab.says(`${tab.tile(id)} .holder`, "you type");
+    tab.picture = await tab.page.screenshot();
+    await tab.page.click("#give");
+    await tab.visible("#mine", false);
+    await tab.says("#notice", "Given back");
+    await host.call("send_input", { session_id: id, input: "echo back-$((7*7))\n" });
+    await tab.sees(/^back-49/);
+    assert(!(await tab.screen()).includes("agent-again"), "what was denied was not typed");
+  },
+
+  async lose_control({ host, tab, another }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.takeControl();
+    const second = await another();
+    await second.visit();
+    await second.enlarge(id);
+    await second.says(`${second.tile(id)} .holder`, "a person types");
+    await second.takeControl();
+    await tab.visible("#mine", false);
+    await tab.says("#notice", "Somebody else took control");
+    await tab.page.bringToFront();
+    await tab.type("echo late\n");
+    await second.page.bringToFront();
+    await second.type("echo second-$((2*4))\n");
+    await second.sees(/^second-8/);
+    assert(!(await second.screen()).includes("late"), "who lost control cannot type");
+    await tab.page.bringToFront();
+    await tab.sees(/^second-8/);
+  },
+
+  async reload_keeps_control({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.takeControl();
+    await tab.page.reload();
+    await tab.visible("#mine");
+    await tab.sees(/[$#]$/);
+    await tab.type("echo still-$((3*5))\n");
+    await tab.sees(/^still-15/);
+  },
+
+  async look_only_token({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit(`#${readFileSync(join(host.dir, "read-token"), "utf8").trim()}`);
+    await tab.enlarge(id);
+    await tab.visible("#looking");
+    await tab.visible("#take", false);
+  },
+
+  async scroll_back({ host, tab }) {
+    const id = await host.prints("lines", "for i in $(seq 500); do echo line-$i; done");
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.sees(/^line-500$/);
+    const box = await (await tab.page.$("#term .xterm-screen")).boundingBox();
+    await tab.page.mouse.move(box.x + 100, box.y + 100);
+    await tab.page.mouse.wheel({ deltaY: -400 });
+    await tab.until("the wheel scrolls", () => !document.querySelector("#term .xterm-rows").textContent.includes("line-500"));
+    await tab.visible("#bottom");
+    await tab.page.focus("#term textarea");
+    for (let i = 0; i < 40 && !/^line-20 *$/m.test(await tab.screen()); i++) {
+      const before = await tab.screen();
+      await tab.page.keyboard.press("PageUp");
+      await tab.until("PageUp scrolls", (before) =>
+        [...document.querySelectorAll("#term .xterm-rows > div")].map((row) => row.textContent).join("\n") !== before, before);
+    }
+    await tab.sees(/^line-20$/);
+    tab.picture = await tab.page.screenshot();
+    await tab.page.click("#bottom");
+    await tab.sees(/^line-500$/);
+    await tab.visible("#bottom", false);
+  },
+
+  async search({ host, tab }) {
+    const id = await host.prints("lines", "for i in $(seq 300); do echo line-$i; done; echo needle; seq 40");
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.sees(/^40$/);
+    await tab.page.focus("#term textarea");
+    await tab.page.keyboard.press("/");
+    await tab.visible("#search");
+    await tab.page.keyboard.type("line-77");
+    await tab.says("#hits", "1 of 1");
+    await tab.sees(/^line-77$/);
+    await tab.visible("#term .xterm-find-result-decoration, #term .xterm-find-active-result-decoration");
+    tab.picture = await tab.page.screenshot();
+    await tab.page.$eval("#needle", (needle) => needle.select());
+    await tab.page.keyboard.type("line-7");
+    await tab.says("#hits", "of 11");
+    await tab.page.$eval("#needle", (needle) => needle.select());
+    await tab.page.keyboard.type("nowhere");
+    await tab.says("#hits", "nothing found");
+    await tab.page.keyboard.press("Escape");
+    await tab.visible("#search", false);
+    await tab.visible("#big");
+    await tab.page.keyboard.press("Escape");
+    await tab.visible("#big", false);
+  },
+
+  async follow_two({ host, tab }) {
+    const count = (name) => host.prints(name, `i=0; while sleep 0.2; do i=$((i+1)); echo ${name}-$i; done`);
+    const ids = { apple: await count("apple"), pear: await count("pear") };
+    await tab.visit();
+    for (const name of ["apple", "pear", "apple"]) {
+      await tab.enlarge(ids[name]);
+      await tab.sees(new RegExp(`^${name}-\\d+$`));
+      const text = await tab.screen();
+      await tab.until("the large view changes", (before) =>
+        [...document.querySelectorAll("#term .xterm-rows > div")].map((row) => row.textContent).join("\n") !== before, text);
+      const other = name === "apple" ? "pear" : "apple";
+      assert(!(await tab.screen()).includes(other), `nothing of ${other} in the large view`);
+      for (const id of Object.values(ids)) {
+        const before = await tab.page.$eval(`${tab.tile(id)} .screen`, (screen) => screen.textContent);
+        await tab.until("the tile changes", (selector, before) =>
+          document.querySelector(selector).textContent !== before, `${tab.tile(id)} .screen`, before);
+      }
+    }
+  },
+
+  async timeline({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    await host.call("run_command", { session_id: id, command: "echo fine" });
+    await host.call("run_command", { session_id: id, command: "ls /nowhere-at-all" });
+    await tab.visible("#timeline");
+    await tab.says('#commands li[data-kind="fine"]', "echo fine");
+    await tab.says('#commands li[data-kind="failed"]', "ls /nowhere-at-all");
+    await tab.says('#commands li[data-kind="failed"] .status', "2");
+    const colour = (kind) => tab.page.$eval(`#commands li[data-kind="${kind}"] .status`, (status) => getComputedStyle(status).color);
+    assert.notEqual(await colour("fine"), await colour("failed"));
+    await host.call("send_input", { session_id: id, input: "sleep 1000\n" });
+    await tab.says('#commands li[data-kind="running"]', "sleep 1000");
+    await tab.says("#big-state", "running");
+    await tab.page.click('#commands li[data-kind="failed"] button');
+    await tab.says("#hits", " of ");
+  },
+
+  async waits({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    const waited = host.call("wait_for_text", { session_id: id, pattern: "passed|failed", timeout_ms: 60_000 });
+    await tab.says("#waits", "passed|failed");
+    await tab.says("#waits", "wait for text");
+    await tab.says(`${tab.tile(id)} .waits`, "passed|failed");
+    await tab.says("#counts", "1 wait");
+    tab.picture = await tab.page.screenshot();
+    await tab.takeControl();
+    await tab.type("echo pass''ed\n");
+    assert.equal((await waited).outcome, "met", "a wait goes on while a person has control");
+    await tab.until("no waits", () => document.getElementById("waits").children.length === 0);
+  },
+
+  async password({ host, tab }) {
+    const id = await host.shell();
+    await host.call("send_input", { session_id: id, input: "read -rs -p 'Password: ' secret\n" });
+    await tab.visit();
+    await tab.says(`${tab.tile(id)} .state`, "asks for a password");
+  },
+
+  async reconnect({ host, tab }) {
+    tab.expected.push(LOST);
+    const id = await host.shell("before");
+    await tab.visit();
+    await tab.enlarge(id);
+    await host.kill("SIGKILL");
+    await tab.visible("#offline");
+    await tab.says("#offline", "Disconnected");
+    tab.picture = await tab.page.screenshot();
+    await host.start("--port", new URL(host.url).port);
+    const { session_id } = await host.call("spawn", { command: "cat", name: "after" });
+    await tab.visible(tab.tile(session_id));
+    await tab.says(`${tab.tile(session_id)} .name`, "after");
+    await tab.visible("#offline", false);
+  },
+
+  async narrow({ host, another }) {
+    const id = await host.shell("a-name-that-is-longer-than-the-screen-of-this-telephone");
+    const tab = await another({ width: 320, height: 640, mobile: true });
+    const fits = () => tab.page.evaluate(() => document.documentElement.scrollWidth <= 320);
+    await tab.visit();
+    await tab.visible(tab.tile(id));
+    assert(await fits(), "tiles fit");
+    await tab.page.screenshot({ path: join(pictures, "narrow_tiles.png") });
+    await tab.enlarge(id);
+    assert(await fits(), "the large view fits");
+    await tab.visible("#keys", false);
+    await tab.takeControl();
+    await tab.visible("#keys");
+    assert(await fits(), "it fits in control");
+    const small = await tab.page.$$eval("#big button", (buttons) =>
+      buttons.filter((button) => button.checkVisibility() && button.getBoundingClientRect().height < 40).map((button) => button.textContent));
+    assert.deepEqual(small, [], "buttons are large enough");
+    const press = (name) => tab.page.tap(`#keys [data-key="${name}"]`);
+    await tab.type("cat -v\n");
+    await tab.type("esc");
+    await press("esc");
+    await tab.type("up");
+    await press("up");
+    await tab.type("left");
+    await press("left");
+    await tab.type("tab");
+    await press("tab");
+    await tab.type("end\n");
+    await tab.sees(/^esc\^\[up\^\[\[Aleft\^\[\[Dtab +end$/);
+    await press("ctrl");
+    await tab.until("ctrl is down", () => document.querySelector('[data-key="ctrl"]').getAttribute("aria-pressed") === "true");
+    await tab.type("c");
+    await tab.sees(/\^C/);
+    await tab.type("echo free-$((4*4))\n");
+    await tab.sees(/^free-16/);
+  },
+
+  async light_and_dark({ host, tab, another }) {
+    const id = await host.shell();
+    await host.call("send_input", { session_id: id, input: "ls --color=always -la /\n" });
+    const background = (tab) => tab.page.evaluate(() => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]));
+    await tab.visit();
+    await tab.enlarge(id);
+    assert((await background(tab)) < 80, "dark");
+    const light = await another({ scheme: "light" });
+    await light.visit();
+    await light.enlarge(id);
+    assert((await background(light)) > 200, "light");
+    await light.page.screenshot({ path: join(pictures, "light.png") });
+    await light.page.click("#theme");
+    assert((await background(light)) < 80, "the button changes it");
+    await light.page.reload();
+    await light.visible("#big");
+    assert((await background(light)) < 80, "and it is remembered");
+  },
+
+  async hostile({ host, tab, context }) {
+    const id = await host.prints("hostile", String.raw`
+      for i in $(seq 0 255); do printf "\\x$(printf %x $i)"; done
+      printf '\e\\\e[0m\e[2J\e[H\x0f'
+      printf '\e]0;<img src=x onerror=alert(1)>\a'
+      printf '\e]52;c;c3RvbGVu\a'
+      printf '\e]8;;javascript:alert(2)\aclick-here\e]8;;\a\r\n'
+      printf '<script>alert(3)</script><img src=x onerror=alert(4)>\r\nthe-end\r\n'`);
+    await context.overridePermissions(host.url, ["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
+    await tab.visit();
+    await tab.page.evaluate(() => navigator.clipboard.writeText("mine"));
+    await tab.says(`${tab.tile(id)} .screen`, "the-end");
+    await tab.enlarge(id);
+    await tab.sees(/^the-end/);
+    await tab.sees(/^<script>alert\(3\)/);
+    await tab.says("#big-facts", "<img src=x onerror=alert(1)>");
+    const box = await (await tab.page.$("#term .xterm-screen")).boundingBox();
+    await tab.page.mouse.click(box.x + 20, box.y + 6);
+    assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), "mine", "the clipboard is untouched");
+    const markup = await tab.page.evaluate(() => [
+      document.querySelectorAll("img").length,
+      document.querySelectorAll("script").length,
+      document.querySelectorAll("a, iframe, b:not(.wait b)").length,
+    ]);
+    assert.deepEqual(markup, [1, 1, 0], "nothing became markup");
+    await tab.page.click("#copy");
+    await tab.says("#notice", "The screen is copied");
+    const copied = await tab.page.evaluate(() => navigator.clipboard.readText());
+    assert(copied.includes("the-end"), "a person's copy is");
+  },
+
+  async only_asked_resizes({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.says("#big-facts", "100×30");
+    await tab.page.setViewport({ width: 900, height: 500 });
+    await tab.takeControl();
+    await tab.type("stty size\n");
+    await tab.sees(/^30 100/);
+    await tab.page.click("#fit");
+    await tab.until("another size", () => !document.getElementById("big-facts").textContent.includes("100×30"));
+    const [cols, rows] = (await tab.page.$eval("#big-facts", (facts) => facts.textContent)).match(/(\d+)×(\d+)/).slice(1);
+    await tab.type("clear; stty size\n");
+    await tab.sees(new RegExp(`^${rows} ${cols}`));
+  },
+
+  async no_token({ host, tab }) {
+    await tab.visit("");
+    await tab.visible("#door");
+    await tab.says("#door", "awaitty serve");
+    await tab.page.type("#token", host.token);
+    await tab.page.keyboard.press("Enter");
+    await tab.visible("#desk");
+    await tab.says("#counts", "0 sessions");
+    await tab.visible("#none");
+  },
+
+  async wrong_token({ host, tab }) {
+    tab.expected.push(LOST);
+    await tab.visit("#wrong");
+    await tab.says("#key-why", "does not know this token");
+    assert(!(await tab.page.evaluate(() => location.href)).includes("wrong"), "it is taken out of the address all the same");
+    tab.picture = await tab.page.screenshot();
+    await tab.page.type("#token", host.token);
+    await tab.page.click("#key button");
+    await tab.visible("#desk");
+  },
+};
+
+mkdirSync(pictures, { recursive: true });
+const browser = await puppeteer.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+});
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (only.length > 0 && !only.includes(name)) continue;
+  const context = await browser.createBrowserContext();
+  const host = new Server();
+  const tabs = [];
+  const another = async (options) => {
+    tabs.push(await Tab.open(context, host, options));
+    return tabs.at(-1);
+  };
+  let why;
+  try {
+    await host.start("--read-token-file", join(host.dir, "read-token"));
+    await test({ host, context, another, tab: await another() });
+  } catch (error) {
+    why = error;
+  }
+  for (const [i, tab] of tabs.entries()) {
+    const faults = await tab.faults();
+    if (faults.length > 0) why ??= new Error(faults.join("; "));
+    // Of several, the last is what the test is about.
+    if (i < tabs.length - 1) continue;
+    const path = join(pictures, `${name}.png`);
+    if (tab.picture && !why) await writeFile(path, tab.picture);
+    else await tab.page.screenshot({ path }).catch((error) => (why ??= error));
+  }
+  await context.close();
+  await host.end();
+  console.log(why ? `FAIL ${name}: ${why.message}` : `ok ${name}`);
+  if (why) failed++;
+}
+await browser.close();
+process.exit(failed > 0 ? 1 : 0);
