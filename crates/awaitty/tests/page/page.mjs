@@ -1,6 +1,6 @@
 // Looks at the live page of `awaitty serve` with a real browser: node page.mjs SERVER PICTURES [TEST…]
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -20,13 +20,16 @@ if (!pictures) {
 class Server {
   constructor() {
     this.dir = mkdtempSync(join(tmpdir(), "awaitty-page-"));
+    this.said = "";
+    const { AWAITTY_SOCKET, TMUX, TMUX_PANE, ...env } = process.env;
+    this.env = { ...env, XDG_RUNTIME_DIR: this.dir, TMUX_TMPDIR: this.dir, HISTFILE: "/dev/null" };
   }
 
   async start(...args) {
-    const { AWAITTY_SOCKET, TMUX, TMUX_PANE, ...env } = process.env;
-    Object.assign(env, { XDG_RUNTIME_DIR: this.dir, TMUX_TMPDIR: this.dir, HISTFILE: "/dev/null" });
+    const { env } = this;
     const file = join(this.dir, "token");
-    this.child = spawn(server, ["serve", "--json", "--token-file", file, ...args], { env, stdio: ["ignore", "pipe", "inherit"] });
+    this.child = spawn(server, ["serve", "--json", "--token-file", file, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.child.stderr.on("data", (text) => (this.said += text));
     for await (const line of createInterface({ input: this.child.stdout })) {
       this.url = JSON.parse(line).url;
       break;
@@ -531,6 +534,45 @@ const tests = {
     assert(copied.includes("the-end"), "a person's copy is");
   },
 
+  async mouse({ host, tab, context }) {
+    const id = await host.prints("mouse", "printf 'first-row\\r\\n\\033[?1000h\\033[?1006h'; exec cat -v");
+    await context.overridePermissions(host.url, ["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.sees(/^first-row/);
+    const drag = async () => {
+      const box = await (await tab.page.$("#term .xterm-screen")).boundingBox();
+      await tab.page.mouse.move(box.x + 1, box.y + 8);
+      await tab.page.mouse.down();
+      await tab.page.mouse.move(box.x + (9.2 * box.width) / 100, box.y + 8, { steps: 5 });
+      await tab.page.mouse.up();
+    };
+    await drag();
+    await tab.page.click("#copy");
+    await tab.says("#notice", "The selection is copied");
+    assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), "first-row", "who looks on selects");
+    await tab.takeControl();
+    await drag();
+    await tab.sees(/\^\[\[<0;1;1M/);
+    assert.equal((await tab.screen()).match(/<0;1;1M/g).length, 1, "who looked on did not click in the program");
+  },
+
+  async pane({ host, tab }) {
+    const tmux = (...args) => execFileSync("tmux", args, { env: host.env });
+    tmux("new-session", "-d", "-s", "work", "-x", "90", "-y", "20", "echo in-the-pane; exec cat");
+    try {
+      await tab.visit();
+      await tab.says("#tiles .dormant .name", "tmux:work:");
+      const id = await tab.page.$eval("#tiles .dormant", (tile) => tile.dataset.session);
+      await tab.enlarge(id);
+      await tab.sees(/^in-the-pane/);
+      await tab.until("a live tile", (tile) => !document.querySelector(tile).matches(".dormant"), tab.tile(id));
+      await tab.says(`${tab.tile(id)} .screen`, "in-the-pane");
+    } finally {
+      tmux("kill-server");
+    }
+  },
+
   async only_asked_resizes({ host, tab }) {
     const id = await host.shell();
     await tab.visit();
@@ -604,6 +646,7 @@ for (const [name, test] of Object.entries(tests)) {
   await context.close();
   await host.end();
   console.log(why ? `FAIL ${name}: ${why.message}` : `ok ${name}`);
+  if (why) console.log(host.said.trimEnd().replace(/^/gm, "  server: "));
   if (why) failed++;
 }
 await browser.close();

@@ -69,7 +69,11 @@ async function connect() {
         state.attempts = 0;
         on.connected();
       }
-      on.message(message);
+      try {
+        on.message(message);
+      } catch (error) {
+        reportError(error); // a mistake of the page is not one of the connection
+      }
     }
     why = "the server ended the connection";
   } catch (error) {

@@ -1,7 +1,7 @@
 // The live page: all sessions small, one large.
 
 import { follow, setToken, stop, takeToken } from "./live.js";
-import { age, drawTile, hasControl, nameOf, showSessions, stateOf } from "./tiles.js";
+import { age, drawTile, hasControl, make, nameOf, showSessions, stateOf, waitLine, waitsOf } from "./tiles.js";
 import * as view from "./view.js";
 
 const byId = (id) => document.getElementById(id);
@@ -27,6 +27,7 @@ const THEMES = {
 };
 
 let sessions = [];
+let elsewhere = []; // waits that are for no session
 let selected = null;
 let canControl = false;
 let online = false;
@@ -37,9 +38,16 @@ function palette(background, foreground, ...sixteen) {
   const colours = sixteen.join(" ").split(" ");
   const bright = names.map((name) => `bright${name[0].toUpperCase()}${name.slice(1)}`);
   const named = Object.fromEntries([...names, ...bright].map((name, i) => [name, colours[i]]));
-  const slider = { scrollbarSliderBackground: "#80889459", scrollbarSliderHoverBackground: "#8088948c" };
-  const cursor = { cursor: foreground, cursorAccent: background, selectionBackground: "#4d84d680" };
-  return { background, foreground, ...cursor, ...slider, scrollbarSliderActiveBackground: "#808894a6", ...named };
+  const rest = {
+    cursor: foreground,
+    cursorAccent: background,
+    overviewRulerBorder: "#00000000",
+    scrollbarSliderActiveBackground: "#808894a6",
+    scrollbarSliderBackground: "#80889459",
+    scrollbarSliderHoverBackground: "#8088948c",
+    selectionBackground: "#4d84d680",
+  };
+  return { background, foreground, ...rest, ...named };
 }
 
 // ---- what the server says
@@ -54,6 +62,7 @@ const handlers = {
       byId("looking").hidden = canControl;
     } else if (message.type === "sessions") {
       sessions = message.sessions;
+      elsewhere = waitsOf(message);
       refresh();
     } else if (message.type === "tile") drawTile(message);
     else if (message.type === "paint" && mine) view.paint(message);
@@ -81,7 +90,8 @@ const handlers = {
 function refresh() {
   showSessions(sessions, selected, choose);
   byId("none").hidden = sessions.length > 0;
-  const waits = sessions.reduce((sum, session) => sum + (session.waits?.length ?? 0), 0);
+  const waits = sessions.reduce((sum, session) => sum + waitsOf(session).length, elsewhere.length);
+  byId("elsewhere").replaceChildren(...elsewhere.map((wait) => make("li", "", waitLine(wait))));
   const asking = sessions.filter((session) => stateOf(session).kind === "asking").length;
   const counts = [`${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}`];
   if (asking) counts.push(`${asking} asking`);
@@ -130,6 +140,8 @@ function enter(why) {
   byId("desk").hidden = true;
   byId("door").hidden = false;
   byId("offline").hidden = true;
+  byId("counts").textContent = "";
+  byId("elsewhere").replaceChildren();
   byId("key-why").textContent = why;
   byId("token").value = "";
   byId("token").focus();
@@ -182,9 +194,7 @@ byId("theme").addEventListener("click", () => {
 });
 
 // How wide a letter is, for tiles to fit all their columns.
-const probe = document.createElement("span");
-probe.className = "probe";
-probe.textContent = "M".repeat(100);
+const probe = make("span", "probe", "M".repeat(100));
 document.body.append(probe);
 document.documentElement.style.setProperty("--cw", probe.getBoundingClientRect().width / 100 / 100);
 probe.remove();

@@ -15,7 +15,7 @@ export function make(name, className, ...children) {
 }
 
 export function nameOf(session) {
-  return session.name || session.session_id;
+  return session.name || (session.place ? `tmux:${session.place}` : session.session_id);
 }
 
 /** How the state is called, and the class that colours it. */
@@ -26,6 +26,8 @@ export function stateOf(session) {
     return { word: code === undefined ? "exited" : `exited ${code}`, kind: code ? "failed" : "ended" };
   }
   if (session.waiting_for_input && session.echo === "off") return { word: "asks for a password", kind: "asking" };
+  // An editor waits for keys as a shell does: it is ready, and asks nothing.
+  if (session.waiting_for_input && session.full_screen) return { word: "waiting for input", kind: "prompt" };
   if (session.waiting_for_input && !session.at_prompt) return { word: "waiting for input", kind: "asking" };
   if (session.at_prompt) return { word: "at prompt", kind: "prompt" };
   if (!isLive(session)) return { word: "not attached", kind: "ended" };
@@ -53,6 +55,11 @@ export function age(since) {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** The waits that run; of a pane that is not attached, the server knows none. */
+export function waitsOf(session) {
+  return Array.isArray(session.waits) ? session.waits : [];
 }
 
 export function waitLine(wait) {
@@ -118,11 +125,13 @@ function describe(tile, session, selected) {
   tile.holder.textContent = { yours: "you type", held: "a person types", "": "" }[held];
   tile.button.classList.toggle("yours", held === "yours");
   tile.button.classList.toggle("dormant", !live);
-  if (!live) tile.screen.replaceChildren(make("span", "row", session.session_id));
-  if (!live) tile.rows = [];
-  tile.command.textContent = session.running || session.title || session.command;
+  if (!live) {
+    tile.screen.replaceChildren("Nobody looks at this pane yet. Select it to follow it.");
+    tile.rows = [];
+  }
+  tile.command.textContent = [session.running || session.command, session.title].filter(Boolean).join(" · ");
   tile.command.title = session.command;
-  tile.waits.replaceChildren(...(session.waits ?? []).map(waitLine));
+  tile.waits.replaceChildren(...waitsOf(session).map(waitLine));
   tile.button.setAttribute("aria-label", `${nameOf(session)}, ${word}`);
   if (session.session_id === selected) tile.button.setAttribute("aria-current", "true");
   else tile.button.removeAttribute("aria-current");

@@ -5,12 +5,12 @@ import { SearchAddon } from "./vendor/addon-search.mjs";
 import { Unicode11Addon } from "./vendor/addon-unicode11.mjs";
 import { Terminal } from "./vendor/xterm.mjs";
 import { post } from "./live.js";
-import { age, hasControl, make, nameOf, showState, waitLine } from "./tiles.js";
+import { age, hasControl, make, nameOf, showState, waitLine, waitsOf } from "./tiles.js";
 
 const SMALLEST = 10; // px: below it, the box scrolls sideways
 const LARGEST = 18;
 const SCROLLBAR = 10;
-const PADDING = 4; // as in page.css
+const PADDING = 4; // of the terminal, as in page.css
 const MOUSE = [9, 1000, 1002, 1003]; // the modes in which programs get the mouse
 const byId = (id) => document.getElementById(id);
 const box = byId("box");
@@ -24,7 +24,7 @@ let typed = "";
 let typing = false;
 let ctrl = false;
 let noticeTimer = 0;
-let mouse = []; // what the program asked for of the mouse
+let mouse = new Set(); // the modes of the mouse that the program asked for
 
 const term = new Terminal({
   allowProposedApi: true, // the search's highlights and the widths of Unicode 11
@@ -38,7 +38,6 @@ const term = new Terminal({
   macOptionClickForcesSelection: true,
   overviewRuler: { width: SCROLLBAR },
   scrollback: 5000,
-  showCursorImmediately: true,
 });
 const search = new SearchAddon();
 term.loadAddon(new Unicode11Addon());
@@ -46,27 +45,27 @@ term.loadAddon(search);
 term.unicode.activeVersion = "11";
 
 // The mouse is the program's only for who has control: others select and scroll with it.
-const mouseModes = (params) => params.some((mode) => MOUSE.includes(mode));
 term.parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => {
-  if (!mouseModes(params)) return false;
-  mouse.push(params.join(";"));
-  return !controlled;
+  const asked = params.filter((mode) => MOUSE.includes(mode));
+  asked.forEach((mode) => mouse.add(mode));
+  return asked.length > 0 && !controlled;
 });
 term.parser.registerCsiHandler({ prefix: "?", final: "l" }, (params) => {
-  if (mouseModes(params)) mouse = [];
+  params.forEach((mode) => mouse.delete(mode));
   return false;
 });
 
 function giveMouse() {
-  const asked = mouse;
-  if (controlled) term.write(asked.map((modes) => `\x1b[?${modes}h`).join(""), () => (mouse = asked));
-  else term.write(`\x1b[?${MOUSE.join(";")}l`, () => (mouse = asked));
+  const asked = new Set(mouse);
+  const modes = controlled ? [...asked].map((mode) => `\x1b[?${mode}h`) : MOUSE.map((mode) => `\x1b[?${mode}l`);
+  term.write(modes.join(""), () => (mouse = asked));
 }
 
 /** Puts the terminal into the page; `leave` goes back to the tiles. */
 export function setUp(leave) {
   term.open(byId("term"));
-  new ResizeObserver(fitFont).observe(box);
+  term.write("\x1b[?47l"); // else no cursor is drawn before the first focus
+  new ResizeObserver(fitFont).observe(box.parentElement); // whose size no scrollbar changes
   term.onData(type);
   term.onBinary(type);
   term.onScroll(showBottom);
@@ -122,6 +121,11 @@ function isSearchKey(event) {
 
 /** What the terminal does with a key: true lets it type. */
 function key(event) {
+  if (event.ctrlKey && event.shiftKey && event.key === "C") {
+    event.preventDefault();
+    if (event.type === "keydown") copy();
+    return false;
+  }
   if (controlled) {
     if (event.type === "keydown" && event.ctrlKey && event.key === "]") {
       event.preventDefault();
@@ -147,7 +151,7 @@ export function show(chosen) {
   session = chosen;
   controlled = false;
   typed = "";
-  mouse = [];
+  mouse = new Set();
   term.reset();
   term.clearSelection();
   byId("commands").replaceChildren();
@@ -162,7 +166,7 @@ export function paint({ cols, rows, reset, data }) {
     // Who reads further up goes on reading there.
     const { baseY, viewportY } = term.buffer.active;
     const up = baseY - viewportY;
-    mouse = [];
+    mouse = new Set();
     term.reset();
     term.resize(cols, rows);
     fitFont();
@@ -187,9 +191,9 @@ export function describe(now, mayControl) {
     byId("big-name").textContent = nameOf(now);
     showState(byId("big-state"), now);
     const title = now.title && now.title !== now.command ? now.title : null;
-    const facts = [now.running ?? now.command, title, now.cwd, `${now.cols}×${now.rows}`].filter(Boolean);
+    const facts = [title, now.running ?? now.command, now.cwd, `${now.cols}×${now.rows}`].filter(Boolean);
     byId("big-facts").textContent = facts.join(" · ");
-    byId("waits").replaceChildren(...(now.waits ?? []).map((wait) => make("li", "", waitLine(wait))));
+    byId("waits").replaceChildren(...waitsOf(now).map((wait) => make("li", "", waitLine(wait))));
   } else {
     byId("waits").replaceChildren();
     notice("This session was closed. This is what was last seen of it.");
@@ -241,9 +245,10 @@ function took(ms) {
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** Says something above the terminal; with a time, it goes by itself. */
+/** Says something above the terminal; with a time, it goes by itself, and moves nothing. */
 export function notice(text, ms) {
   clearTimeout(noticeTimer);
+  byId("notice").classList.toggle("toast", ms !== undefined);
   byId("notice").textContent = text;
   byId("notice").hidden = !text;
   if (ms) noticeTimer = setTimeout(() => notice(""), ms);
@@ -336,19 +341,23 @@ function cellSize() {
 
 /** What there is for the cells. */
 function room() {
-  const around = 2 * (parseFloat(getComputedStyle(box).paddingLeft) + 1) + 2 * PADDING;
-  return { width: box.clientWidth - around - SCROLLBAR, height: box.clientHeight - around };
+  const around = 2 * (PADDING + 1 + 8);
+  return { width: box.parentElement.clientWidth - around - SCROLLBAR, height: box.parentElement.clientHeight - around };
 }
 
 /** Changes the letters, never the program's size. */
 function fitFont() {
-  const cell = cellSize();
-  if (!cell.width || !box.clientWidth) return;
-  const now = term.options.fontSize;
-  const wide = room().width / ((cell.width / now) * term.cols);
-  const high = room().height / ((cell.height / now) * term.rows);
-  const size = Math.max(SMALLEST, Math.min(LARGEST, Math.floor(Math.min(wide, high) * 4) / 4));
-  if (size !== now) term.options.fontSize = size;
+  const { width, height } = room();
+  const fits = (factor) => {
+    const cell = cellSize();
+    return Math.min(width / (cell.width * term.cols), height / (cell.height * term.rows)) * factor;
+  };
+  if (!cellSize().width || width <= 0) return;
+  const wanted = Math.floor(fits(term.options.fontSize) * 4) / 4;
+  let size = Math.max(SMALLEST, Math.min(LARGEST, wanted));
+  term.options.fontSize = size;
+  // Cells are whole pixels high, so that the guess may be a little too large.
+  while (size > SMALLEST && fits(1) < 1) term.options.fontSize = size -= 0.25;
 }
 
 /** Who types sees where, also if the terminal is larger than its box. */
@@ -410,7 +419,7 @@ function closeSearch() {
 }
 
 /** The rows that are seen, without what is blank at their ends. */
-export function visibleText() {
+function visibleText() {
   const buffer = term.buffer.active;
   const rows = Array.from({ length: term.rows }, (_, row) => buffer.getLine(buffer.viewportY + row)?.translateToString(true) ?? "");
   return rows.join("\n").trimEnd();
