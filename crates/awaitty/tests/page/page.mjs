@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import puppeteer from "puppeteer-core";
 
 const LIMIT = 30_000; // for anything to be seen
+const ROWS = "#term .xterm-rows"; // of the large view
 const [server, pictures, ...only] = process.argv.slice(2);
 if (!pictures) {
   console.error("usage: page.mjs SERVER PICTURES [TEST…]");
@@ -28,7 +29,10 @@ class Server {
   async start(...args) {
     const { env } = this;
     const file = join(this.dir, "token");
-    this.child = spawn(server, ["serve", "--json", "--token-file", file, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.child = spawn(server, ["serve", "--json", "--token-file", file, ...args], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.child.stderr.on("data", (text) => (this.said += text));
     for await (const line of createInterface({ input: this.child.stdout })) {
       this.url = JSON.parse(line).url;
@@ -78,7 +82,10 @@ class Server {
       }),
     });
     const said = await answer.text();
-    const json = said.split("\n").map((line) => line.replace(/^data: /, "")).findLast((line) => line.startsWith("{"));
+    const json = said
+      .split("\n")
+      .map((line) => line.replace(/^data: /, ""))
+      .findLast((line) => line.startsWith("{"));
     assert(json, `${name}: ${answer.status} ${said}`);
     const message = JSON.parse(json);
     assert(message.result, `${name}: ${json}`);
@@ -98,7 +105,12 @@ class Server {
 
   /** A program that prints this with a shell, and stays. */
   async prints(name, script, size = { cols: 100, rows: 30 }) {
-    const { session_id } = await this.call("spawn", { command: "bash", args: ["-c", `${script}\nexec cat`], name, ...size });
+    const { session_id } = await this.call("spawn", {
+      command: "bash",
+      args: ["-c", `${script}\nexec cat`],
+      name,
+      ...size,
+    });
     return session_id;
   }
 }
@@ -176,10 +188,23 @@ class Tab {
 
   /** Waits for a row of the large view that matches. */
   sees(pattern) {
-    return this.until(`${pattern} in the large view`, (source) => {
-      const pattern = new RegExp(source);
-      return [...document.querySelectorAll("#term .xterm-rows > div")].some((row) => pattern.test(row.textContent.trimEnd()));
-    }, pattern.source);
+    return this.until(
+      `${pattern} in the large view`,
+      (source) => {
+        const pattern = new RegExp(source);
+        return [...document.querySelectorAll("#term .xterm-rows > div")].some((row) =>
+          pattern.test(row.textContent.trimEnd()),
+        );
+      },
+      pattern.source,
+    );
+  }
+
+  /** Waits until the text of this is another one. */
+  async changes(selector, before) {
+    before ??= await this.page.$eval(selector, (element) => element.textContent);
+    const check = (selector, before) => document.querySelector(selector).textContent !== before;
+    await this.until(`a change of ${selector}`, check, selector, before);
   }
 
   async enlarge(id) {
@@ -214,7 +239,11 @@ const LOST = /console: Failed to load resource/; // the browser says so of every
 const tests = {
   async tiles({ host, tab }) {
     const id = await host.prints("greeter", "printf 'hello \\033[31mred\\033[0m \\033[38;2;1;200;3mtrue\\033[0m\\n'");
-    const { session_id: failed } = await host.call("spawn", { command: "bash", args: ["-c", "exit 3"], name: "broken" });
+    const { session_id: failed } = await host.call("spawn", {
+      command: "bash",
+      args: ["-c", "exit 3"],
+      name: "broken",
+    });
     await host.shell();
     await tab.visit();
     await tab.says(`${tab.tile(id)} .screen`, "hello red true");
@@ -222,31 +251,40 @@ const tests = {
     await tab.says(`${tab.tile(failed)} .state`, "exited 3");
     await tab.says("#tiles", "at prompt");
     await tab.says("#counts", "3 sessions");
-    const colour = await tab.page.$eval(`${tab.tile(id)} .screen`, (screen) =>
-      getComputedStyle([...screen.querySelectorAll("span")].find((span) => span.textContent === "true")).color);
+    const colour = await tab.page.$eval(
+      `${tab.tile(id)} .screen`,
+      (screen) =>
+        getComputedStyle([...screen.querySelectorAll("span")].find((span) => span.textContent === "true")).color,
+    );
     assert.equal(colour, "rgb(1, 200, 3)", "true colour in a tile");
     const fits = await tab.page.$eval(`${tab.tile(id)} .screen`, (screen) => screen.scrollWidth <= screen.clientWidth);
     assert(fits, "all columns fit");
     await tab.enlarge(id);
     await tab.sees(/^hello red true/);
     await tab.until("true colour", () =>
-      [...document.querySelectorAll("#term .xterm-rows span")].some((span) => getComputedStyle(span).color === "rgb(1, 200, 3)"));
+      [...document.querySelectorAll("#term .xterm-rows span")].some(
+        (span) => getComputedStyle(span).color === "rgb(1, 200, 3)",
+      ),
+    );
     await tab.until("the title", () => document.title.startsWith("greeter: "));
     await tab.page.goBack();
     await tab.visible("#big", false);
   },
 
   async htop({ host, tab }) {
-    const { session_id: id } = await host.call("spawn", { command: "htop", args: ["-d", "3"], name: "htop", cols: 120, rows: 32 });
+    const { session_id: id } = await host.call("spawn", {
+      command: "htop",
+      args: ["-d", "3"],
+      name: "htop",
+      cols: 120,
+      rows: 32,
+    });
     await tab.visit();
     await tab.says(`${tab.tile(id)} .screen`, "Load average");
     await tab.enlarge(id);
     await tab.sees(/Load average/);
-    for (const [what, selector] of [["tile", `${tab.tile(id)} .screen`], ["large view", "#term .xterm-rows"]]) {
-      const before = await tab.page.$eval(selector, (screen) => screen.textContent);
-      await tab.until(`a change of the ${what}`, (selector, before) =>
-        document.querySelector(selector).textContent !== before, selector, before);
-    }
+    await tab.changes(`${tab.tile(id)} .screen`);
+    await tab.changes(ROWS);
   },
 
   async look_only_then_type({ host, tab }) {
@@ -327,14 +365,16 @@ const tests = {
     const box = await (await tab.page.$("#term .xterm-screen")).boundingBox();
     await tab.page.mouse.move(box.x + 100, box.y + 100);
     await tab.page.mouse.wheel({ deltaY: -400 });
-    await tab.until("the wheel scrolls", () => !document.querySelector("#term .xterm-rows").textContent.includes("line-500"));
+    await tab.until(
+      "the wheel scrolls",
+      () => !document.querySelector("#term .xterm-rows").textContent.includes("line-500"),
+    );
     await tab.visible("#bottom");
     await tab.page.focus("#term textarea");
     for (let i = 0; i < 40 && !/^line-20 *$/m.test(await tab.screen()); i++) {
-      const before = await tab.screen();
+      const before = await tab.page.$eval(ROWS, (rows) => rows.textContent);
       await tab.page.keyboard.press("PageUp");
-      await tab.until("PageUp scrolls", (before) =>
-        [...document.querySelectorAll("#term .xterm-rows > div")].map((row) => row.textContent).join("\n") !== before, before);
+      await tab.changes(ROWS, before);
     }
     await tab.sees(/^line-20$/);
     tab.picture = await tab.page.screenshot();
@@ -376,16 +416,10 @@ const tests = {
     for (const name of ["apple", "pear", "apple"]) {
       await tab.enlarge(ids[name]);
       await tab.sees(new RegExp(`^${name}-\\d+$`));
-      const text = await tab.screen();
-      await tab.until("the large view changes", (before) =>
-        [...document.querySelectorAll("#term .xterm-rows > div")].map((row) => row.textContent).join("\n") !== before, text);
+      await tab.changes(ROWS);
       const other = name === "apple" ? "pear" : "apple";
       assert(!(await tab.screen()).includes(other), `nothing of ${other} in the large view`);
-      for (const id of Object.values(ids)) {
-        const before = await tab.page.$eval(`${tab.tile(id)} .screen`, (screen) => screen.textContent);
-        await tab.until("the tile changes", (selector, before) =>
-          document.querySelector(selector).textContent !== before, `${tab.tile(id)} .screen`, before);
-      }
+      for (const id of Object.values(ids)) await tab.changes(`${tab.tile(id)} .screen`);
     }
   },
 
@@ -399,7 +433,8 @@ const tests = {
     await tab.says('#commands li[data-kind="fine"]', "echo fine");
     await tab.says('#commands li[data-kind="failed"]', "ls /nowhere-at-all");
     await tab.says('#commands li[data-kind="failed"] .status', "2");
-    const colour = (kind) => tab.page.$eval(`#commands li[data-kind="${kind}"] .status`, (status) => getComputedStyle(status).color);
+    const colour = (kind) =>
+      tab.page.$eval(`#commands li[data-kind="${kind}"] .status`, (status) => getComputedStyle(status).color);
     assert.notEqual(await colour("fine"), await colour("failed"));
     await host.call("send_input", { session_id: id, input: "sleep 1000\n" });
     await tab.says('#commands li[data-kind="running"]', "sleep 1000");
@@ -462,7 +497,10 @@ const tests = {
     await tab.visible("#keys");
     assert(await fits(), "it fits in control");
     const small = await tab.page.$$eval("#big button", (buttons) =>
-      buttons.filter((button) => button.checkVisibility() && button.getBoundingClientRect().height < 40).map((button) => button.textContent));
+      buttons
+        .filter((button) => button.checkVisibility() && button.getBoundingClientRect().height < 40)
+        .map((button) => button.textContent),
+    );
     assert.deepEqual(small, [], "buttons are large enough");
     const press = (name) => tab.page.tap(`#keys [data-key="${name}"]`);
     await tab.type("cat -v\n");
@@ -477,7 +515,10 @@ const tests = {
     await tab.type("end\n");
     await tab.sees(/^esc\^\[up\^\[\[Aleft\^\[\[Dtab +end$/);
     await press("ctrl");
-    await tab.until("ctrl is down", () => document.querySelector('[data-key="ctrl"]').getAttribute("aria-pressed") === "true");
+    await tab.until(
+      "ctrl is down",
+      () => document.querySelector('[data-key="ctrl"]').getAttribute("aria-pressed") === "true",
+    );
     await tab.type("c");
     await tab.sees(/\^C/);
     await tab.type("echo free-$((4*4))\n");
@@ -487,7 +528,8 @@ const tests = {
   async light_and_dark({ host, tab, another }) {
     const id = await host.shell();
     await host.call("send_input", { session_id: id, input: "ls --color=always -la /\n" });
-    const background = (tab) => tab.page.evaluate(() => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]));
+    const background = (tab) =>
+      tab.page.evaluate(() => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]));
     await tab.visit();
     await tab.enlarge(id);
     assert((await background(tab)) < 80, "dark");
@@ -504,13 +546,16 @@ const tests = {
   },
 
   async hostile({ host, tab, context }) {
-    const id = await host.prints("hostile", String.raw`
+    const id = await host.prints(
+      "hostile",
+      String.raw`
       for i in $(seq 0 255); do printf "\\x$(printf %x $i)"; done
       printf '\e\\\e[0m\e[2J\e[H\x0f'
       printf '\e]0;<img src=x onerror=alert(1)>\a'
       printf '\e]52;c;c3RvbGVu\a'
       printf '\e]8;;javascript:alert(2)\aclick-here\e]8;;\a\r\n'
-      printf '<script>alert(3)</script><img src=x onerror=alert(4)>\r\nthe-end\r\n'`);
+      printf '<script>alert(3)</script><img src=x onerror=alert(4)>\r\nthe-end\r\n'`,
+    );
     await context.overridePermissions(host.url, ["clipboard-read", "clipboard-write", "clipboard-sanitized-write"]);
     await tab.visit();
     await tab.page.evaluate(() => navigator.clipboard.writeText("mine"));
@@ -584,7 +629,9 @@ const tests = {
     await tab.sees(/^30 100/);
     await tab.page.click("#fit");
     await tab.until("another size", () => !document.getElementById("big-facts").textContent.includes("100×30"));
-    const [cols, rows] = (await tab.page.$eval("#big-facts", (facts) => facts.textContent)).match(/(\d+)×(\d+)/).slice(1);
+    const [cols, rows] = (await tab.page.$eval("#big-facts", (facts) => facts.textContent))
+      .match(/(\d+)×(\d+)/)
+      .slice(1);
     await tab.type("clear; stty size\n");
     await tab.sees(new RegExp(`^${rows} ${cols}`));
   },
@@ -604,7 +651,10 @@ const tests = {
     tab.expected.push(LOST);
     await tab.visit("#wrong");
     await tab.says("#key-why", "does not know this token");
-    assert(!(await tab.page.evaluate(() => location.href)).includes("wrong"), "it is taken out of the address all the same");
+    assert(
+      !(await tab.page.evaluate(() => location.href)).includes("wrong"),
+      "it is taken out of the address all the same",
+    );
     tab.picture = await tab.page.screenshot();
     await tab.page.type("#token", host.token);
     await tab.page.click("#key button");

@@ -56,7 +56,11 @@ async function connect() {
     alive();
     const query = new URLSearchParams({ viewer });
     if (state.big !== null) query.set("big", state.big);
-    const answer = await fetch(`/api/live?${query}`, { headers: authorization(), signal: abort.signal, cache: "no-store" });
+    const answer = await fetch(`/api/live?${query}`, {
+      headers: authorization(),
+      signal: abort.signal,
+      cache: "no-store",
+    });
     if (answer.status === 401) return on.denied();
     // A session that was named and is gone is no reason to see nothing of the others.
     if (answer.status === 404 && state.big !== null) return follow(null);
@@ -122,6 +126,7 @@ export async function post(what, body) {
     throw new Error("The server cannot be reached.");
   });
   const said = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw Object.assign(new Error(said.error ?? `The server answered ${answer.status}.`), { code: said.code });
+  if (!answer.ok)
+    throw Object.assign(new Error(said.error ?? `The server answered ${answer.status}.`), { code: said.code });
   return said;
 }

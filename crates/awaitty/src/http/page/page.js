@@ -10,7 +10,8 @@ const THEMES = {
     contrast: 1,
     mark: "#6b5a1e",
     colours: palette(
-      "#0b0d11", "#d5dae2",
+      "#0b0d11",
+      "#d5dae2",
       "#20252d #f0716b #7cc98a #dfb45c #6fa8f5 #c08af0 #56c4c9 #c3cad4",
       "#6a7482 #ff8f88 #98e0a5 #f2cc7a #93c0ff #d6aaff #7adde2 #f3f6fa",
     ),
@@ -19,7 +20,8 @@ const THEMES = {
     contrast: 4.5, // programs choose their colours for dark screens
     mark: "#ffe08a",
     colours: palette(
-      "#ffffff", "#1c2127",
+      "#ffffff",
+      "#1c2127",
       "#1c2127 #c0322d #1f7a37 #8a6100 #1d5fc4 #8337b8 #0f7480 #d4d9df",
       "#636c77 #d8453f #2b8f47 #a37405 #2f74de #9a4fd0 #158894 #eef1f4",
     ),
@@ -107,7 +109,9 @@ function current() {
 
 function refreshTitle() {
   const session = current();
-  const what = session ? `${nameOf(session)}: ${stateOf(session).word}${hasControl(session) ? ", you type" : ""}` : null;
+  const what = session
+    ? `${nameOf(session)}: ${stateOf(session).word}${hasControl(session) ? ", you type" : ""}`
+    : null;
   document.title = [online ? null : "disconnected", what, "awaitty"].filter(Boolean).join(" – ");
 }
 
@@ -200,7 +204,8 @@ document.documentElement.style.setProperty("--cw", probe.getBoundingClientRect()
 probe.remove();
 
 setInterval(() => {
-  for (const element of document.querySelectorAll("[data-since]")) element.textContent = age(Number(element.dataset.since));
+  for (const element of document.querySelectorAll("[data-since]"))
+    element.textContent = age(Number(element.dataset.since));
 }, 1000);
 
 applyTheme();

@@ -65,7 +65,14 @@ export function waitsOf(session) {
 export function waitLine(wait) {
   const since = make("span", "since", age(wait.since));
   since.dataset.since = wait.since;
-  const line = make("span", "wait", make("b", "", wait.tool.replaceAll("_", " ")), " ", make("span", "for", wait.what ?? ""), since);
+  const line = make(
+    "span",
+    "wait",
+    make("b", "", wait.tool.replaceAll("_", " ")),
+    " ",
+    make("span", "for", wait.what ?? ""),
+    since,
+  );
   line.title = `${wait.tool} ${wait.what ?? ""}`;
   return line;
 }
@@ -102,7 +109,8 @@ function newTile(id, choose) {
   };
   tile.screen.setAttribute("aria-hidden", "true");
   tile.button = make(
-    "button", "tile",
+    "button",
+    "tile",
     make("span", "head", tile.name, tile.holder, tile.state),
     make("span", "frame", tile.screen),
     make("span", "foot", tile.command, tile.waits),

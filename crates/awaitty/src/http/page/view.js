@@ -116,7 +116,9 @@ export function setUp(leave) {
 }
 
 function isSearchKey(event) {
-  return (event.key === "/" && !event.ctrlKey && !event.altKey) || (event.key === "f" && (event.ctrlKey || event.metaKey));
+  return (
+    (event.key === "/" && !event.ctrlKey && !event.altKey) || (event.key === "f" && (event.ctrlKey || event.metaKey))
+  );
 }
 
 /** What the terminal does with a key: true lets it type. */
@@ -198,7 +200,8 @@ export function describe(now, mayControl) {
     byId("waits").replaceChildren();
     notice("This session was closed. This is what was last seen of it.");
   }
-  if (had && !controlled && !given) notice(now.control ? "Somebody else took control. You are looking on." : "You no longer have control.");
+  if (had && !controlled && !given)
+    notice(now.control ? "Somebody else took control. You are looking on." : "You no longer have control.");
   if (controlled && !had) {
     given = false;
     notice("");
@@ -242,7 +245,9 @@ export function showCommands(commands) {
 
 function took(ms) {
   if (ms < 1000) return `${ms} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return ms < 60_000
+    ? `${(ms / 1000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
 /** Says something above the terminal; with a time, it goes by itself, and moves nothing. */
@@ -421,7 +426,10 @@ function closeSearch() {
 /** The rows that are seen, without what is blank at their ends. */
 function visibleText() {
   const buffer = term.buffer.active;
-  const rows = Array.from({ length: term.rows }, (_, row) => buffer.getLine(buffer.viewportY + row)?.translateToString(true) ?? "");
+  const rows = Array.from(
+    { length: term.rows },
+    (_, row) => buffer.getLine(buffer.viewportY + row)?.translateToString(true) ?? "",
+  );
   return rows.join("\n").trimEnd();
 }
 
