@@ -23,7 +23,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "Servers", "Folders", "Limits"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Limits"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -31,6 +31,11 @@ enum Command {
         /// The tools to offer: `core`, `all`, or names with commas between them.
         #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
         tools: std::vec::Vec<&'static str>,
+        /// Also serve HTTP: the live page of the sessions, and MCP at /mcp.
+        #[arg(long)]
+        web: bool,
+        #[command(flatten)]
+        network: http::Options,
         #[command(flatten)]
         tmux: tmux::Servers,
         #[command(flatten)]
@@ -38,7 +43,7 @@ enum Command {
         #[command(flatten)]
         limits: policy::Limits,
     },
-    /// Serve MCP over HTTP, at /mcp.
+    /// Serve a live page of the sessions, and MCP over HTTP at /mcp.
     Serve {
         #[command(flatten)]
         network: http::Options,
@@ -208,22 +213,21 @@ async fn serve(command: Command) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
     match command {
-        Command::Mcp { call_limit_ms, limits, tools, tmux, folders, .. } => {
+        Command::Mcp { call_limit_ms, limits, tools, web, network, tmux, folders, .. } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
-            mcp::serve_stdio(mcp::Options { call_limit, tools }, ended).await
+            let options = mcp::Options { call_limit, tools };
+            let listener = if web { Some(http::Listener::bind(&network).await?) } else { None };
+            // Standard output is the protocol's.
+            let _door = listener.as_ref().map(|listener| show_in(listener, false)).transpose()?;
+            mcp::serve_stdio(options, listener, ended).await
         }
         Command::Serve { network, call_limit_ms, tools, json, tmux, folders, limits } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let listener = http::Listener::bind(&network).await?;
-            let (url, token_file) = (listener.url(), listener.token_file().display());
-            awaitty::log(&format!("MCP is at {url}/mcp; the token is in {token_file}"));
-            if json {
-                let told = json!({"url": url, "mcp": format!("{url}/mcp")});
-                cli::write(format!("{told}\n").as_bytes())?;
-            }
+            let _door = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
             mcp::serve_http(mcp::Options { call_limit, tools }, listener, ended).await;
             Ok(())
@@ -237,6 +241,23 @@ async fn serve(command: Command) -> anyhow::Result<()> {
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),
     }
+}
+
+/// Says where a server listens, and how to get in; the token itself is in files alone.
+fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Door> {
+    let (url, token_file, door) =
+        (listener.url(), listener.token_file().display(), listener.door()?);
+    let page = door.path().display();
+    awaitty::log(&format!(
+        "the page is at {url}: open file://{page} in a browser to get in\n\
+         awaitty: MCP is at {url}/mcp: send the token that is in {token_file}"
+    ));
+    if as_json {
+        let told = json!({"url": url, "mcp": format!("{url}/mcp"),
+            "page_file": page.to_string(), "token_file": token_file.to_string()});
+        cli::write(format!("{told}\n").as_bytes())?;
+    }
+    Ok(door)
 }
 
 fn set(limits: policy::Limits, folders: files::Folders) -> anyhow::Result<()> {

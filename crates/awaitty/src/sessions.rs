@@ -370,7 +370,7 @@ async fn end(entry: &Entry, ending: Ending) {
 
 /// The wall clock, for people; nothing waits by it.
 #[expect(clippy::disallowed_methods, reason = "a person wants to know when a session was started")]
-fn wall_clock_ms() -> u64 {
+pub(crate) fn wall_clock_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as u64)
 }

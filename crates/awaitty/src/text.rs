@@ -14,22 +14,34 @@ pub fn visible(text: &str) -> String {
         return text.to_owned();
     }
     let mut shown = String::with_capacity(text.len());
+    for (c, is_hidden) in hidden(text) {
+        if is_hidden && c != '\n' {
+            let _ = write!(shown, "<U+{:04X}>", c as u32);
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Text without what a reader could not see, for where each cell has its place.
+pub fn without_hidden(text: &str) -> String {
+    hidden(text).filter(|(_, is_hidden)| !is_hidden).map(|(c, _)| c).collect()
+}
+
+/// The characters, and whether each is one that a reader could not see.
+fn hidden(text: &str) -> impl Iterator<Item = (char, bool)> + '_ {
     let mut before: Option<char> = None;
-    for c in text.chars() {
+    text.chars().map(move |c| {
         let joins = matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{fe0e}')
             && before.is_some_and(|before| before >= '\u{2000}' || "0123456789#*".contains(before));
         let hidden = matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
             | '\u{e0000}'..='\u{e0fff}');
-        if hidden && !joins || c.is_control() && c != '\n' {
-            let _ = write!(shown, "<U+{:04X}>", c as u32);
-        } else {
-            shown.push(c);
-        }
         before = Some(c);
-    }
-    shown
+        (c, hidden && !joins || c.is_control())
+    })
 }
 
 /// Text that is no markup, in an element or an attribute.

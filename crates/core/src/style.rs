@@ -78,7 +78,7 @@ impl Attrs {
     }
 
     /// Sets or resets all of `other`.
-    pub(crate) fn set(&mut self, other: Attrs, on: bool) {
+    pub fn set(&mut self, other: Attrs, on: bool) {
         if on { self.0 |= other.0 } else { self.0 &= !other.0 }
     }
 

@@ -66,6 +66,11 @@ impl Guard {
         Guard { hosts, token, read_token }
     }
 
+    /// The token that lets in.
+    pub(super) fn token(&self) -> &str {
+        &self.token
+    }
+
     /// Looks at the name by which we are asked, and at the page that asks.
     pub(super) fn check_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         const HOST_WHY: &str = "this name is not one of ours: ask by 127.0.0.1 and the port";

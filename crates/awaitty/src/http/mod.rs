@@ -1,9 +1,16 @@
-//! MCP over HTTP, for both eras of the protocol: what is asked is answered by the same tools; here is who may ask.
+//! MCP over HTTP, for both eras of the protocol, and the live page: what is asked is answered by the same tools; here is who
+//! may ask.
 
 mod connections;
+mod control;
 mod early;
 mod guard;
+mod live;
+mod page;
+mod paint;
 mod token;
+
+pub use page::Door;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,6 +36,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::mcp::{Host, Server};
 use connections::{Busy, Connections};
 use guard::{Guard, Right};
 
@@ -125,9 +133,40 @@ impl Listener {
         &self.token_file
     }
 
-    /// Serves whoever comes, until `ended`; `make` is given whether its client may only look.
+    /// Makes a file that lets its owner in to the page.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn door(&self) -> io::Result<Door> {
+        Door::make(&self.url(), self.address.port(), self.guard.token())
+    }
+
+    /// Serves MCP to whoever comes, until `ended`; `make` is given whether its client may only look.
     pub async fn serve<S: ServerHandler>(self, make: impl Make<S>, ended: CancellationToken) {
-        let app = app(make, self.guard, &ended);
+        let app = mcp_of(make, &ended);
+        self.serve_app(app, Router::new(), ended).await;
+    }
+
+    /// Serves a host's MCP and its page to whoever comes, until `ended`.
+    pub async fn serve_host(self, host: Arc<Host>, ended: CancellationToken) {
+        let make = {
+            let host = Arc::clone(&host);
+            move |reads_only| Server::new(Arc::clone(&host), reads_only)
+        };
+        let app = mcp_of(make, &ended).merge(page::api(host));
+        self.serve_app(app, page::files(), ended).await;
+    }
+
+    /// Serves what needs a token, and what needs none.
+    async fn serve_app(self, closed: Router, open: Router, ended: CancellationToken) {
+        let guard = Arc::new(self.guard);
+        let app = closed
+            .layer(from_fn_with_state(Arc::clone(&guard), check_token))
+            .merge(open)
+            .fallback(|| async {
+                refuse(StatusCode::NOT_FOUND, "MCP is at /mcp, and the page at /")
+            })
+            .layer(from_fn_with_state(guard, check_place));
         let connections = Connections::default();
         loop {
             let accepted = tokio::select! {
@@ -181,7 +220,7 @@ struct Faces<S> {
     read: Face<S>,
 }
 
-fn app<S: ServerHandler>(make: impl Make<S>, guard: Guard, ended: &CancellationToken) -> Router {
+fn mcp_of<S: ServerHandler>(make: impl Make<S>, ended: &CancellationToken) -> Router {
     let face = |reads_only: bool| {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(SESSION_IDLE);
@@ -195,27 +234,35 @@ fn app<S: ServerHandler>(make: impl Make<S>, guard: Guard, ended: &CancellationT
         (StreamableHttpService::new(make, Arc::clone(&sessions), config), sessions)
     };
     let faces = Arc::new(Faces { full: face(false), read: face(true) });
-    Router::new()
-        .route("/mcp", any(mcp::<S>))
-        .fallback(|| async { refuse(StatusCode::NOT_FOUND, "MCP is at /mcp") })
-        .with_state(faces)
-        .layer(from_fn_with_state(Arc::new(guard), check))
+    Router::new().route("/mcp", any(mcp::<S>)).with_state(faces)
 }
 
-/// Lets nobody by who may not.
-async fn check(
+/// Lets nobody by who asks by another name, or from another page.
+async fn check_place(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    match guard.check_place(request.headers()) {
+        Ok(()) => {
+            let mut answer = next.run(request).await;
+            protect(answer.headers_mut());
+            answer
+        }
+        Err(refusal) => refuse(refusal.status, refusal.why),
+    }
+}
+
+/// Lets nobody by who has no token.
+async fn check_token(
     State(guard): State<Arc<Guard>>,
     mut request: Request,
     next: Next,
 ) -> Response<Body> {
-    let headers = request.headers();
-    let right = guard.check_place(headers).and_then(|()| guard.check_token(headers));
-    match right {
+    match guard.check_token(request.headers()) {
         Ok(right) => {
             request.extensions_mut().insert(right);
-            let mut answer = next.run(request).await;
-            protect(answer.headers_mut());
-            answer
+            next.run(request).await
         }
         Err(refusal) => refuse(refusal.status, refusal.why),
     }

@@ -51,7 +51,8 @@ pub(super) fn of_file(path: &Path) -> io::Result<String> {
     Ok(token.to_owned())
 }
 
-fn new_token() -> io::Result<String> {
+/// A new one, for whatever nobody must guess.
+pub(super) fn new_token() -> io::Result<String> {
     let mut bytes = [0; TOKEN_BYTES];
     let mut filled = 0;
     while filled < bytes.len() {

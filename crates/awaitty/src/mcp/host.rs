@@ -21,6 +21,7 @@ use crate::policy;
 use crate::sessions::Sessions;
 use crate::socket::{self, Listener};
 use crate::tools;
+use crate::tools::waiting::Waits;
 
 /// The tools that `--tools core` offers: what one terminal at a time needs.
 const CORE_TOOLS: [&str; 9] = [
@@ -85,6 +86,8 @@ pub struct Host {
     pub guests: Guests,
     pub(super) options: Options,
     pub(super) calls: Semaphore,
+    /// The calls that wait.
+    pub(crate) waits: Arc<Waits>,
 }
 
 /// How many are connected, and since when nobody is.
@@ -145,6 +148,7 @@ impl Host {
             guests: Guests(watch::Sender::new(0)),
             options,
             calls: Semaphore::new(policy::limits().calls),
+            waits: Arc::default(),
         })
     }
 
@@ -226,13 +230,20 @@ async fn serve_until<T>(
     served
 }
 
-/// Serves standard input and output until the client goes away or `ended` is cancelled; ends all programs
-/// then.
+/// Serves standard input and output, and a network if there is a listener, until the client goes away or `ended` is
+/// cancelled; ends all programs then.
 ///
 /// # Errors
 /// If the client does not speak the protocol.
-pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::Result<()> {
+pub async fn serve_stdio(
+    options: Options,
+    listener: Option<http::Listener>,
+    ended: CancellationToken,
+) -> anyhow::Result<()> {
     let host = Host::new(options);
+    if let Some(listener) = listener {
+        tokio::spawn(listener.serve_host(Arc::clone(&host), ended.clone()));
+    }
     let serving = {
         let (host, ended) = (Arc::clone(&host), ended.clone());
         async move {
@@ -246,10 +257,6 @@ pub async fn serve_stdio(options: Options, ended: CancellationToken) -> anyhow::
 /// Serves a network until `ended` is cancelled; ends all programs then.
 pub async fn serve_http(options: Options, listener: http::Listener, ended: CancellationToken) {
     let host = Host::new(options);
-    let make = {
-        let host = Arc::clone(&host);
-        move |reads_only| Server::new(Arc::clone(&host), reads_only)
-    };
-    let serving = listener.serve(make, ended.clone());
+    let serving = listener.serve_host(Arc::clone(&host), ended.clone());
     serve_until(host, ended, serving).await;
 }

@@ -139,6 +139,7 @@ impl ServerHandler for Server {
         let token = context.meta.get_progress_token();
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let asked = arguments.clone();
+        let _waiting = host.waits.begin(tool.name, &arguments);
         let call = tool.call(Context {
             sessions: Arc::clone(&host.sessions),
             call_limit: token.is_none().then_some(host.options.call_limit),

@@ -10,7 +10,7 @@ use crate::render;
 
 /// Some cells of one style.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Run {
+pub(crate) struct Run {
     text: String,
     /// The foreground: a number of the palette, or `#rrggbb`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,8 @@ pub(super) fn rows(frame: &Frame) -> Vec<Vec<Run>> {
     frame.rows().iter().map(|shown| row(shown)).collect()
 }
 
-fn row(row: &Row) -> Vec<Run> {
+/// The runs of a row.
+pub(crate) fn row(row: &Row) -> Vec<Run> {
     let runs = render::runs(row, row.width()).into_iter();
     runs.map(|shown| run(shown.text(row), &shown.style)).collect()
 }

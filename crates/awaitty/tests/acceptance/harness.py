@@ -16,26 +16,31 @@ import uuid
 from contextlib import asynccontextmanager, suppress
 
 import anyio
+import httpx2
 import mcp.client.stdio
 from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import streamable_http_client
 
 SERVER = ""  # set by run.py, as SCALE
 SCALE = 1.0
 BACKEND = "pty"
+TRANSPORT = "stdio"
+TRANSPORTS = ("stdio", "http")
 BACKENDS = {"pty": {}, "tmux": {"backend": "tmux"}}  # what spawn is told
 PYTHON = sys.executable
 HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here and nowhere else
 atexit.register(shutil.rmtree, HOME, ignore_errors=True)
-CHECKS = []  # (name, limit in seconds, function, wants a server, backends)
+CHECKS = []  # (name, limit in seconds, function, wants a server, backends, transports)
 
 
 class Failure(Exception):
     """What was expected and what came."""
 
 
-def check(limit=30.0, name=None, server=True, backends=("pty", "tmux")):
+def check(limit=30.0, name=None, server=True, backends=("pty", "tmux"), transports=TRANSPORTS):
     def add(function):
-        CHECKS.append((name or function.__name__, limit, function, server, backends))
+        CHECKS.append((name or function.__name__, limit, function, server, backends, transports))
         return function
 
     return add
@@ -207,37 +212,77 @@ class Server:
 
 
 @asynccontextmanager
-async def connect(*flags, env=None):
-    mark = f"acceptance-{uuid.uuid4().hex}".encode()
+async def over_stdio(flags, env, log):
+    """Starts `awaitty mcp`, and gives the streams to it, and its process."""
     started, real = [], anyio.open_process
 
     async def spy(*args, **kwargs):  # stdio_client keeps the process to itself; we need its pid and stdin
         started.append(await real(*args, **kwargs))
         return started[-1]
 
-    failure = None
     mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT = 5.0  # the server's grace first, the SDK's TERM after
+    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env=env)
+    try:
+        anyio.open_process = spy
+        async with stdio_client(parameters, errlog=log) as streams:
+            anyio.open_process = real
+            yield *streams, started[0]
+    finally:
+        anyio.open_process = real
+
+
+@asynccontextmanager
+async def serving(flags, env, log):
+    """Starts `awaitty serve`; gives its process, where it is, and the header that lets in."""
+    with tempfile.TemporaryDirectory(prefix="awaitty-serve-") as folder:
+        token = os.path.join(folder, "token")
+        words = ["serve", "--json", "--token-file", token, *flags]
+        env = {**get_default_environment(), **env}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": log}
+        process = await asyncio.create_subprocess_exec(SERVER, *words, env=env, **pipes)
+        try:
+            told = json.loads(await process.stdout.readline())
+            yield process, told["mcp"], {"Authorization": f"Bearer {open(token).read().strip()}"}
+        finally:
+            with suppress(ProcessLookupError):
+                process.terminate()
+            with anyio.CancelScope(shield=True):
+                await process.wait()
+
+
+@asynccontextmanager
+async def over_http(flags, env, log):
+    """As `over_stdio`, of `awaitty serve`."""
+    async with serving(flags, env, log) as (process, url, headers):
+        timeout = httpx2.Timeout(30, read=300)  # as the SDK has it, which takes no headers
+        limits = httpx2.Limits(max_connections=2000)
+        async with httpx2.AsyncClient(headers=headers, timeout=timeout, limits=limits) as client:
+            async with streamable_http_client(url, http_client=client) as (reader, writer):
+                yield reader, writer, process
+
+
+@asynccontextmanager
+async def connect(*flags, env=None):
+    mark = f"acceptance-{uuid.uuid4().hex}".encode()
+    failure = None
     # Its own tmux servers, and not a person's.
     tmux = tempfile.TemporaryDirectory(prefix="awaitty-tmux-", ignore_cleanup_errors=True)
     env = {"HOME": HOME, "TMUX_TMPDIR": tmux.name, **(env or {})}
-    parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env=env)
+    opened = {"stdio": over_stdio, "http": over_http}[TRANSPORT]
     with tempfile.TemporaryFile("w+") as log, tmux:
         try:
-            anyio.open_process = spy
-            async with stdio_client(parameters, errlog=log) as (reader, writer):
-                anyio.open_process = real
+            async with opened(flags, env, log) as (reader, writer, process):
                 async with ClientSession(reader, writer) as session:
                     # Exceptions do not cross the task groups of the SDK: those would wrap them.
                     try:
                         await session.initialize()
                         await session.list_tools()  # from here on the client checks output schemas
-                        server = Server(session, started[0], mark)
+                        server = Server(session, process, mark)
                         server.tmux_env = {**os.environ, **env}
                         yield server
                     except Exception as error:
                         failure = error
         finally:
-            anyio.open_process = real
             if BACKEND == "tmux":
                 kill = ["tmux", "-L", "awaitty", "kill-server"]
                 subprocess.run(kill, env={**os.environ, **env}, capture_output=True, check=False)
@@ -269,7 +314,7 @@ async def matched_row(s, sid, result):
     return output_lines(await s.ok("read_output", session_id=sid, from_line=result["match"]["line"], limit=1))[0][1]
 
 
-async def run_one(name, limit, function, wants_server, _):
+async def run_one(name, limit, function, wants_server, *_):
     limit *= max(1.0, SCALE)
     start = time.monotonic()
     try:
@@ -297,7 +342,7 @@ async def run_one(name, limit, function, wants_server, _):
 async def run_all(only, again=0):
     """With `again`, a check that failed may be run so many times more, and has to pass each of them: a machine that is
     busy with something else can be in the way once. It is told apart from those that passed at once."""
-    chosen = [one for one in CHECKS if re.search(only, one[0]) and BACKEND in one[4]]
+    chosen = [one for one in CHECKS if re.search(only, one[0]) and BACKEND in one[4] and TRANSPORT in one[5]]
     at_once, later, failed = [], [], []
     for one in chosen:
         if await run_one(*one):

@@ -27,6 +27,7 @@ import time
 sys.dont_write_bytecode = True
 import harness
 import commands  # noqa: F401: its checks
+import network  # noqa: F401: its checks
 import panes  # noqa: F401: its checks
 from bad import BAD, KEPT, PLAIN
 from harness import HOME, PYTHON, begin, check, connect, expect, fields, gone, many, matched_row, output_lines, processes, times
@@ -840,9 +841,9 @@ async def programs_started_and_ended(s):
     return f"{done}; {start} -> {end}"
 
 
-def shutdown_check(name, act):
+def shutdown_check(name, act, transports=harness.TRANSPORTS):
     # What runs in tmux is meant to go on.
-    @check(limit=60, name=f"end_by_{name}", server=False, backends=["pty"])
+    @check(limit=60, name=f"end_by_{name}", server=False, backends=["pty"], transports=transports)
     async def run():
         async with connect() as s:
             programs = [(s.sh, STUBBORN), (s.py, DAEMON), (s.sh, "echo UP; exec sleep 600"),
@@ -881,7 +882,7 @@ async def _kill(s, number):
     os.kill(s.pid, number)
 
 
-shutdown_check("stdin_eof", lambda s: s.process.stdin.aclose())
+shutdown_check("stdin_eof", lambda s: s.process.stdin.aclose(), transports=["stdio"])
 shutdown_check("sigterm", lambda s: _kill(s, signal.SIGTERM))
 shutdown_check("sigint", lambda s: _kill(s, signal.SIGINT))
 
@@ -960,6 +961,7 @@ def main():
     options.add_argument("--only", default="", help="run only checks whose name matches")
     options.add_argument("--scale", type=float, default=1.0, help="multiplies the repeat counts")
     options.add_argument("--backend", choices=harness.BACKENDS, default="pty", help="where the programs run")
+    options.add_argument("--transport", choices=harness.TRANSPORTS, default="stdio", help="how the client reaches the server")
     options.add_argument("--again", type=int, default=0, help="a check that failed may pass so many times instead")
     options.add_argument("--list", action="store_true", help="print the names and end")
     given = options.parse_args()
@@ -968,7 +970,8 @@ def main():
         return 0
     if not given.server:
         options.error("--server is required")
-    harness.SERVER, harness.SCALE, harness.BACKEND = os.path.abspath(given.server), given.scale, given.backend
+    harness.SERVER, harness.SCALE = os.path.abspath(given.server), given.scale
+    harness.BACKEND, harness.TRANSPORT = given.backend, given.transport
     return 0 if asyncio.run(harness.run_all(given.only, given.again)) else 1
 
 

@@ -1,8 +1,16 @@
-// Drives `awaitty mcp` with the official TypeScript SDK: node client.mjs SERVER
+// Drives `awaitty mcp` and `awaitty serve` with the official TypeScript SDK: node client.mjs SERVER
+// SILENT_S is for how long a wait over HTTP is silent; past 300 is longer than Node's own fetch bears.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
 const LIMIT = 15_000; // for any one call: a server that does not answer is a failure, not a hang
 
@@ -11,7 +19,8 @@ if (!server) {
   console.error("usage: client.mjs SERVER");
   process.exit(2);
 }
-const client = new Client({ name: "awaitty-clients", version: "0" });
+const SILENT_MS = 1000 * Number(process.env.SILENT_S ?? 20);
+let client;
 // The SDK warns, once a field, of schema formats that it does not know.
 const warnings = [];
 console.warn = (...words) => warnings.push(words.join(" "));
@@ -141,15 +150,48 @@ const checks = {
   },
 };
 
-await client.connect(new StdioClientTransport({ command: server, args: ["mcp"] }), { timeout: LIMIT });
-for (const [name, check] of Object.entries(checks)) {
-  try {
-    await check();
-    console.log(`ok ${name}`);
-  } catch (error) {
-    console.log(`FAIL ${name}: ${String(error.message ?? error).replaceAll("\n", "\\n")}`);
-    process.exitCode = 1;
-  }
+// Over HTTP only: nothing happens, and the connection is kept.
+async function silence() {
+  await inSession(async (session_id) => {
+    const begun = performance.now();
+    const waited = await call(
+      "wait_for_text",
+      { session_id, pattern: "NEVER", timeout_ms: SILENT_MS },
+      { timeout: SILENT_MS + 60_000 },
+    );
+    assert.equal(waited.outcome, "timeout");
+    assert(performance.now() - begun >= SILENT_MS, "it waited");
+  });
 }
-await client.close();
+
+async function run(name, transport, checks) {
+  client = new Client({ name: "awaitty-clients", version: "0" });
+  await client.connect(transport, { timeout: LIMIT });
+  for (const [check, run] of Object.entries(checks)) {
+    try {
+      await run();
+      console.log(`ok ${name} ${check}`);
+    } catch (error) {
+      console.log(`FAIL ${name} ${check}: ${String(error.message ?? error).replaceAll("\n", "\\n")}`);
+      process.exitCode = 1;
+    }
+  }
+  await client.close();
+}
+
+await run("stdio", new StdioClientTransport({ command: server, args: ["mcp"] }), checks);
+
+const folder = mkdtempSync(join(tmpdir(), "awaitty-clients-"));
+const token = join(folder, "token");
+const serving = spawn(server, ["serve", "--json", "--token-file", token], { stdio: ["ignore", "pipe", "ignore"] });
+try {
+  const [line] = await once(createInterface({ input: serving.stdout }), "line");
+  const headers = { Authorization: `Bearer ${readFileSync(token, "utf8").trim()}` };
+  const transport = new StreamableHTTPClientTransport(new URL(JSON.parse(line).mcp), { requestInit: { headers } });
+  await run("http", transport, { ...checks, silence });
+} finally {
+  serving.kill();
+  await once(serving, "exit");
+  rmSync(folder, { recursive: true });
+}
 if (warnings.length > 0) console.log(`note: the SDK warned ${warnings.length} times, first: ${warnings[0]}`);

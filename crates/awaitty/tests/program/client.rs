@@ -1,7 +1,7 @@
 //! A client that writes and reads lines of JSON, and the program with a runtime directory of its own.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -106,6 +106,11 @@ impl Server {
 }
 
 impl Server {
+    /// What it says of errors, if that was asked for.
+    pub(crate) fn stderr(&mut self) -> ChildStderr {
+        self.child.stderr.take().unwrap()
+    }
+
     /// Hangs up, and waits until the server has ended.
     pub(crate) fn end(mut self) {
         let (closed, _) = std::io::pipe().map(|(reader, writer)| (writer, reader)).unwrap();

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::client::Home;
 
 /// A server, which is ended with the test.
-struct Serve {
-    child: Child,
-    address: String,
-    token: String,
+pub(crate) struct Serve {
+    child: Option<Child>,
+    pub(crate) address: String,
+    pub(crate) token: String,
 }
 
 impl Serve {
-    fn start(home: &Home, args: &[&str]) -> Serve {
+    pub(crate) fn start(home: &Home, args: &[&str]) -> Serve {
         let file = home.dir.join("token");
         let mut command = home.command();
         command.args(["serve", "--json", "--token-file"]).arg(&file).args(args);
@@ -31,11 +31,16 @@ impl Serve {
         let told: Value = serde_json::from_str(&line).unwrap();
         let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
         let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
-        Serve { child, address, token }
+        Serve { child: Some(child), address, token }
+    }
+
+    /// One that somebody else has started.
+    pub(crate) fn at(address: String, token: String) -> Serve {
+        Serve { child: None, address, token }
     }
 
     /// Sends a request with these lines in its head; `Host` comes by itself unless it is one of them.
-    fn ask(&self, first: &str, head: &[&str], body: &str) -> Answer {
+    pub(crate) fn ask(&self, first: &str, head: &[&str], body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut text = format!("{first} HTTP/1.1\r\nConnection: close\r\n");
@@ -62,12 +67,12 @@ impl Serve {
         self.ask("POST /mcp", &all, body)
     }
 
-    fn bearer(&self) -> String {
+    pub(crate) fn bearer(&self) -> String {
         format!("Authorization: Bearer {}", self.token)
     }
 
     /// Calls a tool in the newest protocol.
-    fn call(&self, bearer: &str, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&self, bearer: &str, tool: &str, arguments: &Value) -> Value {
         let body = modern("tools/call", json!({"name": tool, "arguments": arguments}));
         let name = format!("Mcp-Name: {tool}");
         let head = [bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", &name];
@@ -79,15 +84,17 @@ impl Serve {
 
 impl Drop for Serve {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -148,11 +155,12 @@ fn the_token_is_in_its_file_and_nowhere_else() {
     let mut serve = Serve::start(&home, &[]);
     let spawn = json!({"command": "env", "rows": 200, "wait": {"exit": true}});
     let shown = serve.call(&serve.bearer(), "spawn", &spawn);
-    let bytes = |name: &str| std::fs::read(format!("/proc/{}/{name}", serve.child.id())).unwrap();
+    let child = serve.child.as_mut().unwrap();
+    let bytes = |name: &str| std::fs::read(format!("/proc/{}/{name}", child.id())).unwrap();
     let told = [bytes("cmdline"), bytes("environ"), shown.to_string().into_bytes()].concat();
-    serve.child.kill().unwrap();
+    child.kill().unwrap();
     let mut errors = Vec::new();
-    serve.child.stderr.take().unwrap().read_to_end(&mut errors).unwrap();
+    child.stderr.take().unwrap().read_to_end(&mut errors).unwrap();
     let told = String::from_utf8_lossy(&[told, errors].concat()).into_owned();
     assert!(told.contains("AWAITTY_SESSION") && told.contains("/mcp"), "{told}");
     assert!(!told.contains(&serve.token), "{told}");
@@ -231,18 +239,35 @@ fn everybody_gets_their_own_answers() {
     });
 }
 
+/// More than a browser, a scanner or a mistake would open.
+const IDLE: u64 = 10_000;
+
 #[test]
 fn those_who_only_sit_there_are_in_nobodys_way() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let room = limit.maximum.map_or(IDLE, |most| most.saturating_sub(200).min(IDLE));
     let home = Home::new("idle");
     let serve = Serve::start(&home, &[]);
-    let mut idle = Vec::new();
-    for _ in 0..800 {
-        let mut stream = TcpStream::connect(&serve.address).unwrap();
-        stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").unwrap();
-        idle.push(stream);
-    }
-    let listed = serve.call(&serve.bearer(), "list_sessions", &json!({}));
-    assert!(listed["structuredContent"]["sessions"].is_array(), "{listed}");
+    let wait = json!({"channel": "c", "timeout_ms": 120_000});
+    std::thread::scope(|scope| {
+        // Somebody waits for an answer all the while.
+        let waiting = scope.spawn(|| serve.call(&serve.bearer(), "wait_for_channel", &wait));
+        let mut idle = Vec::new();
+        for i in 0..room {
+            let mut stream = TcpStream::connect(&serve.address).unwrap();
+            // Some say nothing, and some begin and go no further.
+            if i % 2 == 0 {
+                stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").unwrap();
+            }
+            idle.push(stream);
+        }
+        let signalled = serve.call(&serve.bearer(), "signal_channel", &json!({"channel": "c"}));
+        assert_eq!(signalled["structuredContent"]["count"], 1, "{signalled}");
+        assert_eq!(waiting.join().unwrap()["structuredContent"]["outcome"], "met");
+    });
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod daemon;
 mod flags;
 mod http;
 mod mcp;
+mod page;
 mod panes;
 mod people;
 mod recordings;

@@ -1,0 +1,291 @@
+//! The live page: its files, and what it asks for.
+
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::control::{Viewers, give_back};
+use super::guard::Right;
+use super::live::Viewer;
+use super::{refuse, token};
+use crate::error::ToolError;
+use crate::mcp::Host;
+use crate::tools;
+
+/// Bytes of what a page sends at once: a long paste.
+const BODY_MAX: usize = 1 << 20;
+
+/// Characters of what a page calls itself.
+const VIEWER_CHARS: std::ops::RangeInclusive<usize> = 16..=64;
+
+/// A file of the page: where it is, what it is, and its bytes.
+type File = (&'static str, &'static str, &'static [u8]);
+
+macro_rules! file {
+    ($path:literal, $mime:expr) => {
+        (concat!("/", $path), $mime, include_bytes!(concat!("page/", $path)))
+    };
+}
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+
+/// The page itself; `NONCE` in it stands for one that is made for each answer.
+const INDEX: &str = include_str!("page/index.html");
+
+/// Everything else that it needs, so that nothing is fetched from anywhere else.
+const FILES: [File; 11] = [
+    file!("csp.js", SCRIPT),
+    file!("icon.svg", "image/svg+xml"),
+    file!("live.js", SCRIPT),
+    file!("page.css", STYLE),
+    file!("page.js", SCRIPT),
+    file!("tiles.js", SCRIPT),
+    file!("view.js", SCRIPT),
+    file!("vendor/addon-search.mjs", SCRIPT),
+    file!("vendor/addon-unicode11.mjs", SCRIPT),
+    file!("vendor/xterm.css", STYLE),
+    file!("vendor/xterm.mjs", SCRIPT),
+];
+
+/// What the page may do in a browser: run and show what comes from here, and nothing else. Its terminal makes style
+/// sheets, which is what the nonce is for.
+fn policy_of(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self'; \
+         img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'"
+    )
+}
+
+/// The files, which hold no secret.
+pub(super) fn files() -> Router {
+    let mut router = Router::new().route("/", get(index));
+    for (path, mime, bytes) in FILES {
+        let kind = [(header::CONTENT_TYPE, mime), (header::CACHE_CONTROL, "no-cache")];
+        router = router.route(path, get(move || async move { (kind, bytes) }));
+    }
+    router
+}
+
+async fn index() -> Response<Body> {
+    let Ok(nonce) = token::new_token() else {
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "there is no randomness");
+    };
+    let kind =
+        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
+    let mut answer = (kind, INDEX.replace("NONCE", &nonce)).into_response();
+    if let Ok(policy) = HeaderValue::from_str(&policy_of(&nonce)) {
+        answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    answer
+}
+
+/// What the page's requests share.
+#[derive(Debug)]
+struct Page {
+    host: Arc<Host>,
+    viewers: Arc<Viewers>,
+    /// Tells one server from the next at the same place.
+    server: String,
+}
+
+/// What the page asks for; who asks has shown a token.
+pub(super) fn api(host: Arc<Host>) -> Router {
+    let viewers = Viewers::new(Arc::clone(&host.sessions));
+    let server = token::new_token().unwrap_or_default();
+    Router::new()
+        .route("/api/live", get(live))
+        .route("/api/control", post(control))
+        .route("/api/input", post(input))
+        .route("/api/resize", post(resize))
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .with_state(Arc::new(Page { host, viewers, server }))
+}
+
+#[derive(Debug, Deserialize)]
+struct LiveParams {
+    viewer: String,
+    big: Option<String>,
+}
+
+async fn live(
+    State(page): State<Arc<Page>>,
+    Extension(right): Extension<Right>,
+    Query(params): Query<LiveParams>,
+) -> Response<Body> {
+    let is_name = params.viewer.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_name || !VIEWER_CHARS.contains(&params.viewer.len()) {
+        return refuse(StatusCode::BAD_REQUEST, "viewer: 16 to 64 letters and digits");
+    }
+    let presence = page.viewers.enter(&params.viewer);
+    let (host, server) = (Arc::clone(&page.host), page.server.clone());
+    let viewer = Viewer::new(host, presence, server, params.big, right == Right::Full);
+    let kind =
+        [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
+    (kind, viewer.stream()).into_response()
+}
+
+/// What all requests that do something have in common.
+#[derive(Debug, Deserialize)]
+struct Act<T> {
+    viewer: String,
+    session_id: String,
+    #[serde(flatten)]
+    rest: T,
+}
+
+/// Does what is asked for, if its asker may.
+async fn act<T: DeserializeOwned>(
+    right: Right,
+    body: &Bytes,
+    run: impl AsyncFnOnce(Act<T>) -> Result<Value, ToolError>,
+) -> Response<Body> {
+    if right != Right::Full {
+        return refuse(StatusCode::FORBIDDEN, "this token lets look only");
+    }
+    let act = match serde_json::from_slice(body) {
+        Ok(act) => act,
+        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error.to_string()),
+    };
+    let (status, answer) = match run(act).await {
+        Ok(answer) => (StatusCode::OK, answer),
+        Err(ToolError { code, message }) => {
+            let status = match code {
+                "bad_argument" => StatusCode::BAD_REQUEST,
+                "unknown_session" => StatusCode::NOT_FOUND,
+                _ => StatusCode::CONFLICT,
+            };
+            (status, json!({"error": message, "code": code}))
+        }
+    };
+    (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
+}
+
+#[derive(Debug, Deserialize)]
+struct Take {
+    take: bool,
+}
+
+async fn control(
+    State(page): State<Arc<Page>>,
+    Extension(right): Extension<Right>,
+    body: Bytes,
+) -> Response<Body> {
+    act(right, &body, async |asked: Act<Take>| {
+        let sessions = &page.host.sessions;
+        let entry = sessions.find(Some(&asked.session_id)).await?;
+        if asked.rest.take {
+            let seq = page.viewers.take(&entry, &asked.viewer).await?;
+            return Ok(json!({"seq": seq}));
+        }
+        let had = give_back(sessions, &entry, &asked.viewer).await.ok_or_else(not_in_control)?;
+        Ok(json!({"from_seq": had.from.0, "to_seq": had.to.0}))
+    })
+    .await
+}
+
+fn not_in_control() -> ToolError {
+    ToolError::new("not_in_control", "you do not have control: take it first")
+}
+
+#[derive(Debug, Deserialize)]
+struct Typed {
+    data: String,
+}
+
+async fn input(
+    State(page): State<Arc<Page>>,
+    Extension(right): Extension<Right>,
+    body: Bytes,
+) -> Response<Body> {
+    act(right, &body, async |asked: Act<Typed>| {
+        let entry = page.host.sessions.find(Some(&asked.session_id)).await?;
+        let people = entry.people.clone();
+        let sent = entry.handle.call(move |driver| {
+            if driver.control().is_none_or(|control| control.viewer != asked.viewer) {
+                return Err(not_in_control());
+            }
+            let is_hidden_line = driver.reads_secret() && asked.rest.data.contains('\r');
+            driver.send_as_person(asked.rest.data.as_bytes(), &asked.rest.data)?;
+            if is_hidden_line {
+                people.note_typed();
+            }
+            Ok(json!({}))
+        });
+        sent.await.ok_or_else(ToolError::gone)?
+    })
+    .await
+}
+
+#[derive(Debug, Deserialize)]
+struct Size {
+    cols: usize,
+    rows: usize,
+}
+
+async fn resize(
+    State(page): State<Arc<Page>>,
+    Extension(right): Extension<Right>,
+    body: Bytes,
+) -> Response<Body> {
+    act(right, &body, async |asked: Act<Size>| {
+        let entry = page.host.sessions.find(Some(&asked.session_id)).await?;
+        let viewer = asked.viewer;
+        let is_theirs = entry
+            .handle
+            .call(move |driver| driver.control().is_some_and(|control| control.viewer == viewer));
+        if is_theirs.await != Some(true) {
+            return Err(not_in_control());
+        }
+        tools::resize_session::resize(&entry, asked.rest.cols, asked.rest.rows).await?;
+        Ok(json!({}))
+    })
+    .await
+}
+
+/// A file that lets its owner in: opened in a browser it goes to the page, with the token. It goes with us.
+#[derive(Debug)]
+pub struct Door {
+    path: PathBuf,
+}
+
+impl Door {
+    pub(super) fn make(url: &str, port: u16, token: &str) -> io::Result<Door> {
+        let path = crate::socket::runtime_dir()?.join(format!("page-{port}.html"));
+        let _ = std::fs::remove_file(&path);
+        let mut file =
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        // The token is of letters and digits, or such that it stays in its string.
+        let place = json!(format!("{url}/#{token}")).to_string().replace('<', "\\u003c");
+        let text = format!(
+            "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
+             <title>awaitty</title><script>location.replace({place})</script>\n"
+        );
+        file.write_all(text.as_bytes())?;
+        Ok(Door { path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,61 @@
+"""What there is to check of HTTP beyond what is the same over stdio."""
+
+import asyncio
+import tempfile
+import time
+
+import httpx2
+from mcp import Client, ClientSession
+from mcp.client.streamable_http import streamable_http_client
+
+import harness
+from harness import HOME, Result, check, expect, fields, serving
+
+# How long an HTTP client of the SDK bears silence, and a wait that is longer.
+PATIENCE_S, SILENT_S = 300, 310
+
+
+async def silent_wait(call, patience):
+    """A wait in which nothing happens for longer than a client bears silence."""
+    seconds = SILENT_S * patience / PATIENCE_S
+    spawned = await call("spawn", {"command": "cat"})
+    start = time.monotonic()
+    wait = {"session_id": spawned["session_id"], "pattern": "NEVER", "timeout_ms": round(seconds * 1000)}
+    result = await call("wait_for_text", wait)
+    fields(result, outcome="timeout", found=False)
+    took = time.monotonic() - start
+    expect(took >= seconds, f"a wait of {seconds} s", f"{took} s")
+    return took
+
+
+@check(limit=SILENT_S * 1.2, server=False, backends=["pty"], transports=["http"])
+async def a_silent_wait_outlasts_a_clients_patience():
+    # Scaled down, a client is less patient; but it bears what we leave between two signs of life, 15 s.
+    patience = max(24.0, PATIENCE_S * harness.SCALE)
+    with tempfile.TemporaryFile("w+") as log:
+        async with serving([], {"HOME": HOME}, log) as (_, url, headers):
+            timeout = httpx2.Timeout(30, read=patience)
+
+            async def older():
+                async with httpx2.AsyncClient(headers=headers, timeout=timeout) as client:
+                    async with streamable_http_client(url, http_client=client) as (reader, writer):
+                        async with ClientSession(reader, writer) as session:
+                            await session.initialize()
+
+                            async def call(tool, arguments):
+                                return Result(await session.call_tool(tool, arguments), 0)
+
+                            return await silent_wait(call, patience)
+
+            async def newest():
+                async with httpx2.AsyncClient(headers=headers, timeout=timeout) as http:
+                    transport = streamable_http_client(url, http_client=http)
+                    async with Client(transport, mode="2026-07-28") as client:
+
+                        async def call(tool, arguments):
+                            return Result(await client.call_tool(tool, arguments), 0)
+
+                        return await silent_wait(call, patience)
+
+            took = await asyncio.gather(older(), newest())
+    return f"{min(took):.0f} s of silence in both eras, a client's patience {patience:.0f} s"

@@ -1,0 +1,253 @@
+//! The live page's side of the server: what it is told, and a person who takes control.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+use crate::http::Serve;
+
+const VIEWER: &str = "0123456789abcdef0123456789abcdef";
+const OTHER: &str = "fedcba9876543210fedcba9876543210";
+
+/// A page that looks on.
+struct Looking {
+    lines: Lines<BufReader<TcpStream>>,
+}
+
+impl Looking {
+    fn open(serve: &Serve, bearer: &str, viewer: &str, big: &str) -> Looking {
+        let mut stream = TcpStream::connect(&serve.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let place = format!("/api/live?viewer={viewer}&big={big}");
+        let head = format!("GET {place} HTTP/1.1\r\nHost: {}\r\n{bearer}\r\n\r\n", serve.address);
+        stream.write_all(head.as_bytes()).unwrap();
+        Looking { lines: BufReader::new(stream).lines() }
+    }
+
+    /// The next that is told of which this holds. Between the lines are the lengths of chunks.
+    fn until(&mut self, mut holds: impl FnMut(&Value) -> bool) -> Value {
+        let told = self.lines.by_ref().map_while(Result::ok);
+        let mut told = told.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        told.find(|told| told.is_object() && holds(told)).expect("the stream goes on")
+    }
+
+    fn hello(&mut self) -> Value {
+        self.until(|told| told["type"] == "hello")
+    }
+
+    /// What is painted until that is.
+    fn painted(&mut self, text: &str) -> Value {
+        self.until(|told| {
+            told["type"] == "paint" && told["data"].as_str().is_some_and(|data| data.contains(text))
+        })
+    }
+
+    fn sessions(&mut self, mut holds: impl FnMut(&Value) -> bool) -> Value {
+        self.until(|told| told["type"] == "sessions" && holds(&told["sessions"][0]))
+    }
+}
+
+fn post(serve: &Serve, bearer: &str, place: &str, body: &Value) -> (u16, Value) {
+    let head = [bearer, "Content-Type: application/json"];
+    let answer = serve.ask(&format!("POST /api/{place}"), &head, &body.to_string());
+    (answer.status, serde_json::from_str(&answer.body).unwrap_or(Value::Null))
+}
+
+fn control(serve: &Serve, viewer: &str, take: bool) -> (u16, Value) {
+    let body = json!({"viewer": viewer, "session_id": "s1", "take": take});
+    post(serve, &serve.bearer(), "control", &body)
+}
+
+fn typed(serve: &Serve, viewer: &str, data: &str) -> (u16, Value) {
+    let body = json!({"viewer": viewer, "session_id": "s1", "data": data});
+    post(serve, &serve.bearer(), "input", &body)
+}
+
+fn spawn(serve: &Serve, command: &str) {
+    let spawn = json!({"command": command, "cols": 60, "rows": 10, "wait": {"ready": true}});
+    serve.call(&serve.bearer(), "spawn", &spawn);
+}
+
+#[test]
+fn a_person_takes_control_and_gives_it_back() {
+    let home = Home::new("control");
+    let serve = Serve::start(&home, &[]);
+    let bearer = serve.bearer();
+    spawn(&serve, "bash --norc");
+    assert_eq!(control(&serve, VIEWER, true).0, 400, "nobody looks on by that name");
+    let mut page = Looking::open(&serve, &bearer, VIEWER, "s1");
+    assert_eq!(page.hello()["can_control"], true);
+    assert_eq!(typed(&serve, VIEWER, "x").1["code"], "not_in_control");
+    let size = json!({"viewer": VIEWER, "session_id": "s1", "cols": 100, "rows": 20});
+    assert_eq!(post(&serve, &bearer, "resize", &size).0, 409);
+    let (_, taken) = control(&serve, VIEWER, true);
+    page.sessions(|session| session["control"]["viewer"] == VIEWER);
+
+    // An agent cannot type, resize or close, and is told what to do; its waits go on.
+    for (tool, arguments) in [
+        ("send_input", json!({"input": "echo agent\n"})),
+        ("run_command", json!({"command": "echo agent"})),
+        ("resize_session", json!({"cols": 80, "rows": 24})),
+        ("close_session", json!({})),
+    ] {
+        let refused = serve.call(&bearer, tool, &arguments)["structuredContent"].clone();
+        let message = refused["message"].as_str().unwrap();
+        assert!(
+            refused["code"] == "denied" && message.starts_with("human_has_control"),
+            "{tool}: {refused}"
+        );
+        assert!(message.contains("control:s1"), "{message}");
+    }
+    let wait = json!({"pattern": "by-hand-\\d+", "since": "now", "timeout_ms": 60_000});
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| serve.call(&bearer, "wait_for_text", &wait));
+        page.sessions(|session| session["waits"][0]["tool"] == "wait_for_text");
+        assert_eq!(typed(&serve, VIEWER, "echo by-hand-$((6*7))\r").0, 200);
+        let found = waiting.join().unwrap()["structuredContent"].clone();
+        assert_eq!(found["match"]["text"], "by-hand-42");
+        assert_eq!(found["human_has_control"], true);
+    });
+    page.painted("by-hand-42");
+    assert_eq!(post(&serve, &bearer, "resize", &size).0, 200);
+    page.until(|told| told["type"] == "paint" && told["cols"] == 100);
+
+    // It is given back, and the next input of an agent says from when to when.
+    let (status, had) = control(&serve, VIEWER, false);
+    assert_eq!((status, &had["from_seq"]), (200, &taken["seq"]));
+    let back = serve.call(&bearer, "wait_for_channel", &json!({"channel": "control:s1"}));
+    assert_eq!(back["structuredContent"]["outcome"], "met");
+    let sent = serve.call(&bearer, "send_input", &json!({"input": "echo first\n"}));
+    let told = json!({"from": had["from_seq"], "to": had["to_seq"]});
+    assert_eq!(sent["structuredContent"]["human_had_control"], told);
+    let sent = serve.call(&bearer, "send_input", &json!({"input": "echo second\n"}));
+    assert_eq!(sent["structuredContent"]["human_had_control"], Value::Null);
+    page.painted("second");
+}
+
+#[test]
+fn control_goes_to_whoever_takes_it_last_and_ends_with_the_page() {
+    let home = Home::new("lease");
+    let serve = Serve::start(&home, &[]);
+    let bearer = serve.bearer();
+    spawn(&serve, "cat");
+    let mut page = Looking::open(&serve, &bearer, VIEWER, "s1");
+    let mut other = Looking::open(&serve, &bearer, OTHER, "s1");
+    page.hello();
+    other.hello();
+    assert_eq!(control(&serve, VIEWER, true).0, 200);
+    assert_eq!(control(&serve, OTHER, true).0, 200);
+    // Whose it is now is nobody's business.
+    page.sessions(|session| session["control"]["viewer"] == "");
+    assert_eq!(typed(&serve, VIEWER, "mine\r").1["code"], "not_in_control");
+    assert_eq!(control(&serve, VIEWER, false).1["code"], "not_in_control");
+    assert_eq!(typed(&serve, OTHER, "theirs\r").0, 200);
+    page.painted("theirs");
+    // A page that is gone, and does not come again, has no control.
+    drop(other);
+    let back = serve.call(
+        &bearer,
+        "wait_for_channel",
+        &json!({"channel": "control:s1", "timeout_ms": 60_000}),
+    );
+    assert_eq!(back["structuredContent"]["outcome"], "met");
+    let sent = serve.call(&bearer, "send_input", &json!({"input": "agent\n"}));
+    assert_eq!(sent["structuredContent"]["sent_bytes"], 6, "{sent}");
+}
+
+#[test]
+fn the_page_needs_no_token_and_all_that_it_asks_for_does() {
+    let home = Home::new("files");
+    let read_file = home.dir.join("read");
+    let serve = Serve::start(&home, &["--read-token-file", read_file.to_str().unwrap()]);
+    spawn(&serve, "cat");
+    let page = serve.ask("GET /", &[], "");
+    assert_eq!(page.status, 200);
+    let nonce =
+        page.body.split("name=\"nonce\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(nonce.len() >= 32 && page.head.contains(&format!("'nonce-{nonce}'")), "{}", page.head);
+    assert!(page.head.contains("script-src 'self';"), "{}", page.head);
+    for file in ["/page.js", "/page.css", "/vendor/xterm.mjs", "/vendor/xterm.css", "/icon.svg"] {
+        let answer = serve.ask(&format!("GET {file}"), &[], "");
+        assert!(answer.status == 200 && answer.head.contains("nosniff"), "{file}: {}", answer.head);
+    }
+    assert_eq!(serve.ask("GET /vendor/../page.rs", &[], "").status, 404);
+    assert_eq!(serve.ask("GET /", &["Host: evil.example"], "").status, 403);
+    let live = format!("GET /api/live?viewer={VIEWER}");
+    assert_eq!(serve.ask(&live, &[], "").status, 401);
+    let with_token = format!("{live}&token={}", serve.token);
+    assert_eq!(serve.ask(&with_token, &[], "").status, 401);
+    assert_eq!(serve.ask(&live, &[&serve.bearer(), "Origin: null"], "").status, 403);
+    assert_eq!(serve.ask("GET /api/live?viewer=short", &[&serve.bearer()], "").status, 400);
+    for place in ["control", "input", "resize"] {
+        let body = json!({"viewer": VIEWER, "session_id": "s1", "take": true, "data": "x", "cols": 1, "rows": 1});
+        assert_eq!(post(&serve, "X: y", place, &body).0, 401, "{place}");
+        let evil = [&*serve.bearer(), "Content-Type: text/plain", "Origin: http://evil.example"];
+        assert_eq!(serve.ask(&format!("POST /api/{place}"), &evil, &body.to_string()).status, 403);
+        // Whoever may look may not do.
+        let read = std::fs::read_to_string(&read_file).unwrap();
+        let read = format!("Authorization: Bearer {}", read.trim());
+        assert_eq!(post(&serve, &read, place, &body).0, 403, "{place}");
+        let mut looking = Looking::open(&serve, &read, VIEWER, "s1");
+        assert_eq!(looking.hello()["can_control"], false);
+        assert_eq!(post(&serve, &serve.bearer(), place, &json!({"viewer": VIEWER})).0, 400);
+        let unknown = json!({"viewer": VIEWER, "session_id": "s9", "take": true, "data": "x", "cols": 1, "rows": 1});
+        assert_eq!(post(&serve, &serve.bearer(), place, &unknown).0, 404);
+    }
+    // What is sent at once has a limit.
+    let long =
+        |count: usize| json!({"viewer": VIEWER, "session_id": "s1", "data": "x".repeat(count)});
+    let around = long(0).to_string().len();
+    let input = |count: usize| post(&serve, &serve.bearer(), "input", &long(count - around)).0;
+    assert_eq!((input(1 << 20), input((1 << 20) + 1)), (409, 413));
+}
+
+#[test]
+fn whoever_reads_slowly_slows_nobody_down() {
+    let home = Home::new("slow");
+    let serve = Serve::start(&home, &[]);
+    spawn(&serve, "bash --norc");
+    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    page.hello();
+    // Nobody reads meanwhile; what is not read would fill every buffer on the way many times over.
+    let flood = json!({"command": "for i in 1 2 3; do seq 1000000 1400000; done; echo all-$((40+2))", "max_chars": 1000, "timeout_ms": 120_000});
+    let ran = serve.call(&serve.bearer(), "run_command", &flood)["structuredContent"].clone();
+    assert_eq!((&ran["outcome"], &ran["exit_code"]), (&json!("met"), &json!(0)), "{ran}");
+    // Then they are shown what is there now, and not all that has been.
+    let mut paints = 0;
+    page.until(|told| {
+        paints += u32::from(told["type"] == "paint");
+        told["data"].as_str().is_some_and(|data| data.contains("all-42"))
+    });
+    assert!(paints < 1_000, "{paints} paints");
+}
+
+#[test]
+fn an_agent_on_stdio_can_be_looked_at() {
+    let home = Home::new("web");
+    let token_file = home.dir.join("token");
+    let mut command = home.command();
+    command.args(["mcp", "--web", "--port", "0", "--token-file"]).arg(&token_file);
+    command.stderr(std::process::Stdio::piped());
+    let mut agent = Server::start(&mut command);
+    let mut said = BufReader::new(agent.stderr()).lines().map_while(Result::ok);
+    let line = said.find(|line| line.contains("the page is at")).unwrap();
+    let address = line.split("http://").nth(1).unwrap().split(": ").next().unwrap().to_owned();
+    let door = line.split("file://").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let token = std::fs::read_to_string(&token_file).unwrap().trim().to_owned();
+    assert!(!line.contains(&token));
+    // The file that lets in leads to the page, is its owner's alone, and goes with the server.
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(std::fs::metadata(&door).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(
+        std::fs::read_to_string(&door).unwrap().contains(&format!("\"http://{address}/#{token}\""))
+    );
+    agent.call("spawn", json!({"command": "bash -c 'echo seen; cat'"}));
+    let serve = Serve::at(address, token);
+    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    page.painted("seen");
+    agent.end();
+    assert!(!std::path::Path::new(&door).exists());
+}
