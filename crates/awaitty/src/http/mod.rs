@@ -50,6 +50,9 @@ const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Sessions of clients of the older protocol at a time.
 const SESSIONS_MAX: usize = 1_000;
 
+/// Bytes of a request to MCP: a long paste, several times over.
+const BODY_MAX: usize = 4 << 20;
+
 /// How long the head of a request may take to come.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -228,6 +231,7 @@ fn mcp_of<S: ServerHandler>(make: impl Make<S>, ended: &CancellationToken) -> Ro
         let config = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(COMMENT_PAUSE))
             .with_cancellation_token(ended.child_token())
+            .with_max_request_body_bytes(BODY_MAX)
             // We have looked already.
             .disable_allowed_hosts();
         let make = move || Ok(make(reads_only));
@@ -301,12 +305,22 @@ async fn mcp<S: ServerHandler>(
         Some(Right::Read) => faces.read.clone(),
         None => return refuse(StatusCode::UNAUTHORIZED, "nobody has looked at the token"),
     };
-    let is_new =
-        request.method() == Method::POST && !request.headers().contains_key("mcp-session-id");
+    // Requests of the newest protocol, which say so, need no session.
+    let is_known =
+        ["mcp-session-id", "mcp-method"].iter().any(|name| request.headers().contains_key(*name));
+    let is_new = request.method() == Method::POST && !is_known;
     if is_new && sessions.sessions.read().await.len() >= SESSIONS_MAX {
         let why = "too many clients are connected: end one, or ask in the newest protocol";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
     }
-    let answering = async move { service.handle(request).await.map(Body::new) };
+    let is_end = request.method() == Method::DELETE;
+    let answering = async move {
+        let mut answer = service.handle(request).await.map(Body::new);
+        // A session has ended when we say so; some clients take "accepted" for a failure.
+        if is_end && answer.status() == StatusCode::ACCEPTED {
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+        }
+        answer
+    };
     early::begin(Box::pin(answering), COMMENT_PAUSE).await
 }

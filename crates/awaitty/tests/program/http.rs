@@ -198,21 +198,7 @@ fn a_client_of_the_older_protocol_has_a_session() {
     let home = Home::new("older");
     let serve = Serve::start(&home, &[]);
     let bearer = serve.bearer();
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"}});
-    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
-    let mut stream = TcpStream::connect(&serve.address).unwrap();
-    let body = hello.to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {}\r\n{bearer}\r\nAccept: application/json, text/event-stream\r\n\
-         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        serve.address,
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let id = lines.find_map(|line| line.strip_prefix("mcp-session-id: ").map(str::to_owned));
-    let session = format!("Mcp-Session-Id: {}", id.unwrap());
+    let session = format!("Mcp-Session-Id: {}", greet(&serve).1.unwrap());
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     assert_eq!(serve.post(&[&bearer, &session], &ready).status, 202);
     let end = serve.ask("DELETE /mcp", &[&bearer, &session], "");
@@ -282,4 +268,52 @@ fn an_answer_that_takes_long_begins_early() {
     let answer = serve.post(&head, &modern("tools/call", wait));
     assert!(answer.body.contains(": still waiting"), "{}", answer.body);
     assert_eq!(answer.message()["result"]["structuredContent"]["outcome"], "timeout");
+}
+
+/// Greets as a client of the older protocol; gives the status and the session.
+fn greet(serve: &Serve) -> (u16, Option<String>) {
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).to_string();
+    let mut stream = TcpStream::connect(&serve.address).unwrap();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\n{}\r\nAccept: application/json, text/event-stream\r\n\
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        serve.address,
+        serve.bearer(),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    // Its answer is a stream that need not end.
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let status = head[0].split(' ').nth(1).unwrap().parse().unwrap();
+    (status, head.iter().find_map(|line| line.strip_prefix("mcp-session-id: ").map(str::to_owned)))
+}
+
+#[test]
+fn what_is_asked_for_at_once_has_limits() {
+    let home = Home::new("http-limits");
+    let serve = Serve::start(&home, &[]);
+    let bearer = serve.bearer();
+    let modern_head = [&*bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"];
+    let long = |length: usize| {
+        let body = modern("tools/list", json!({"x": ""}));
+        body.replace("\"x\":\"\"", &format!("\"x\":\"{}\"", "y".repeat(length - body.len())))
+    };
+    assert_eq!(serve.post(&modern_head, &long(4 << 20)).status, 200);
+    assert_eq!(serve.post(&modern_head, &long((4 << 20) + 1)).status, 413);
+    let head = |length: usize| format!("X: {}", "y".repeat(length));
+    assert_eq!(serve.ask("GET /", &[&head(60_000)], "").status, 200);
+    // Where exactly the head ends depends on how it comes: what is read at once is looked at.
+    assert_eq!(serve.ask("GET /", &[&head(300_000)], "").status, 431);
+    // Of clients that are remembered there are a thousand; one that goes makes room.
+    let sessions: Vec<_> = (0..1_000).map(|_| greet(&serve)).collect();
+    assert!(sessions.iter().all(|(status, session)| *status == 200 && session.is_some()));
+    assert_eq!(greet(&serve).0, 503);
+    assert_eq!(serve.call(&bearer, "list_sessions", &json!({}))["isError"], false);
+    let session = format!("Mcp-Session-Id: {}", sessions[0].1.as_ref().unwrap());
+    assert_eq!(serve.ask("DELETE /mcp", &[&bearer, &session], "").status, 204);
+    assert_eq!(greet(&serve).0, 200);
 }

@@ -180,7 +180,13 @@ fn the_page_needs_no_token_and_all_that_it_asks_for_does() {
     let with_token = format!("{live}&token={}", serve.token);
     assert_eq!(serve.ask(&with_token, &[], "").status, 401);
     assert_eq!(serve.ask(&live, &[&serve.bearer(), "Origin: null"], "").status, 403);
-    assert_eq!(serve.ask("GET /api/live?viewer=short", &[&serve.bearer()], "").status, 400);
+    for bad in ["x".repeat(15), "x".repeat(65), format!("{}%20", "x".repeat(20))] {
+        let live = format!("GET /api/live?viewer={bad}");
+        assert_eq!(serve.ask(&live, &[&serve.bearer()], "").status, 400, "{bad}");
+    }
+    for good in ["x".repeat(16), "x".repeat(64)] {
+        Looking::open(&serve, &serve.bearer(), &good, "s1").hello();
+    }
     for place in ["control", "input", "resize"] {
         let body = json!({"viewer": VIEWER, "session_id": "s1", "take": true, "data": "x", "cols": 1, "rows": 1});
         assert_eq!(post(&serve, "X: y", place, &body).0, 401, "{place}");
@@ -250,4 +256,27 @@ fn an_agent_on_stdio_can_be_looked_at() {
     page.painted("seen");
     agent.end();
     assert!(!std::path::Path::new(&door).exists());
+}
+
+#[test]
+fn of_commands_the_newest_are_told() {
+    let home = Home::new("timeline");
+    let serve = Serve::start(&home, &[]);
+    spawn(&serve, "bash --norc");
+    for i in 0..202 {
+        let run = json!({"command": format!("(exit {})", i % 3)});
+        serve.call(&serve.bearer(), "run_command", &run);
+    }
+    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    let told = page.until(|told| told["type"] == "commands");
+    let commands = told["commands"].as_array().unwrap();
+    assert_eq!(commands.len(), 200);
+    assert_eq!(
+        (&commands[0]["command"], &commands[0]["exit_code"]),
+        (&json!("(exit 2)"), &json!(2))
+    );
+    assert_eq!(
+        (&commands[199]["exit_code"], &commands[199]["running"]),
+        (&json!(0), &json!(false))
+    );
 }

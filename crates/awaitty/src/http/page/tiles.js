@@ -25,6 +25,7 @@ export function stateOf(session) {
     const code = session.exit_code;
     return { word: code === undefined ? "exited" : `exited ${code}`, kind: code ? "failed" : "ended" };
   }
+  if (session.asked) return { word: `an agent asks for ${session.asked}`, kind: "asking" };
   if (session.waiting_for_input && session.echo === "off") return { word: "asks for a password", kind: "asking" };
   // An editor waits for keys as a shell does: it is ready, and asks nothing.
   if (session.waiting_for_input && session.full_screen) return { word: "waiting for input", kind: "prompt" };
