@@ -16,9 +16,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use awaitty_core::{
-    CommandId, Cursor, EchoBy, Exit, Seq, Session, Spec, Time, WaitEnded, WaitError, WaitId,
-};
+use awaitty_core::{CommandId, EchoBy, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
 use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -30,7 +28,7 @@ use crate::record::Recorder;
 use crate::shell::{Kind, Nonce};
 
 pub use commands::{Reader, State};
-pub use control::{Control, Had, Past, Shown};
+pub use control::{Control, Had, KeyModes, Past, Shown};
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
@@ -242,7 +240,7 @@ impl Driver {
             recorder: None,
             marked: record::Marked::default(),
             keyboard: control::Keyboard::default(),
-            shown: watch::Sender::new((Seq(0), Cursor::default())),
+            shown: watch::Sender::new(Shown::default()),
             timeline: control::Timeline::default(),
             watch: pane::Watch::default(),
             is_drained: true,

@@ -33,8 +33,8 @@ impl ToolError {
             "denied",
             format!(
                 "human_has_control: a person has taken control since seq {}, so nothing was done; waits go on, and \
-                 wait_for_channel {{\"channel\": {:?}}} answers when it is given back",
-                control.from.0, control.channel
+                 wait_for_channel {{\"channel\": {:?}, \"since\": {}}} answers when it is given back",
+                control.from.0, control.channel, control.count
             ),
         )
     }

@@ -218,9 +218,7 @@ async fn serve(command: Command) -> anyhow::Result<()> {
             set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
             let options = mcp::Options { call_limit, tools };
-            let listener = if web { Some(http::Listener::bind(&network).await?) } else { None };
-            // Standard output is the protocol's.
-            let _door = listener.as_ref().map(|listener| show_in(listener, false)).transpose()?;
+            let (listener, _door) = if web { open_page(&network).await } else { (None, None) };
             mcp::serve_stdio(options, listener, ended).await
         }
         Command::Serve { network, call_limit_ms, tools, json, tmux, folders, limits } => {
@@ -240,6 +238,23 @@ async fn serve(command: Command) -> anyhow::Result<()> {
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),
+    }
+}
+
+/// Opens a page besides; an agent is not to be without its tools because it cannot be looked at.
+async fn open_page(network: &http::Options) -> (Option<http::Listener>, Option<http::Door>) {
+    let opened = async {
+        let listener = http::Listener::bind(network).await?;
+        // Standard output is the protocol's.
+        let door = show_in(&listener, false)?;
+        Ok::<_, anyhow::Error>((listener, door))
+    };
+    match opened.await {
+        Ok((listener, door)) => (Some(listener), Some(door)),
+        Err(error) => {
+            awaitty::log(&format!("--web: there is no page: {error:#}"));
+            (None, None)
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use crate::client::{Answered, Client};
-use crate::sessions::OF_A_TERMINAL;
+use crate::sessions::{OF_A_TERMINAL, SECRET_PREFIX};
 use crate::socket;
 use crate::tools::{self, Tool};
 
@@ -280,7 +280,9 @@ fn spawn_here(arguments: &mut Map<String, Value>, mut words: impl Iterator<Item 
     if arguments.get("clear_env") != Some(&json!(true)) {
         let text = |text: OsString| text.into_string().ok();
         let own = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
-        let own = own.filter(|(name, _)| !OF_A_TERMINAL.contains(&name.as_str()));
+        let own = own.filter(|(name, _)| {
+            !OF_A_TERMINAL.contains(&name.as_str()) && !name.starts_with(SECRET_PREFIX)
+        });
         let mut env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
         if let Some(Value::Object(given)) = arguments.remove("env") {
             env.extend(given);

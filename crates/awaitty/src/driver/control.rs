@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use awaitty_core::{Command, CommandId, Seq, Time};
+use awaitty_core::{Command, CommandId, Cursor, MouseEncoding, MouseTracking, Screen, Seq, Time};
 use tokio::sync::watch;
 
 use super::{Driver, SendError};
@@ -17,6 +17,8 @@ pub struct Control {
     pub viewer: String,
     /// The channel that is signalled when it is given back.
     pub channel: String,
+    /// How often it was before.
+    pub count: u64,
     /// The frame when a person took control from the agents.
     pub from: Seq,
 }
@@ -38,8 +40,22 @@ pub(super) struct Keyboard {
     had: Option<(Had, bool)>,
 }
 
-/// What somebody who looks on can see change: the frame, and the cursor, whose moves are no change of the screen.
-pub type Shown = (Seq, awaitty_core::Cursor);
+/// What somebody who looks on can see change: the frame, and what is no change of the screen: the cursor, and how keys
+/// are to be told.
+pub type Shown = (Seq, Cursor, KeyModes);
+
+/// How a program wants to be told of keys and of the mouse.
+pub type KeyModes = ([bool; 4], MouseTracking, MouseEncoding);
+
+fn key_modes(screen: &Screen) -> KeyModes {
+    let switches = [
+        screen.has_application_cursor(),
+        screen.has_application_keypad(),
+        screen.has_bracketed_paste(),
+        screen.has_focus_reports(),
+    ];
+    (switches, screen.mouse_tracking(), screen.mouse_encoding())
+}
 
 /// A command, as those who look on are told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,12 +83,20 @@ impl From<&Command> for Past {
 pub(super) struct Timeline(VecDeque<Past>);
 
 impl Driver {
-    /// Gives the keyboard to a person, at once; says since which frame one has it.
-    pub fn take_control(&mut self, viewer: &str, channel: &str) -> Seq {
+    /// Gives the keyboard to a person, at once; says since which frame one has it. What an agent has sent and the program
+    /// has not taken is not typed any more, nor the rest of a command that the shell has not begun.
+    pub fn take_control(&mut self, viewer: &str, channel: &str, count: u64) -> Seq {
+        if self.keyboard.control.is_none() {
+            self.input.clear();
+            if let Some(id) = self.session.last_command().map(|command| command.id) {
+                self.give_up(id);
+                drop(self.take_rest(id));
+            }
+        }
         let now = self.session.frame().seq();
         let from = self.keyboard.control.as_ref().map_or(now, |control| control.from);
         let (viewer, channel) = (viewer.to_owned(), channel.to_owned());
-        self.keyboard.control = Some(Control { viewer, channel, from });
+        self.keyboard.control = Some(Control { viewer, channel, count, from });
         // Whoever types is told how.
         self.shown.send_modify(|_| {});
         from
@@ -81,7 +105,12 @@ impl Driver {
     /// Gives the keyboard back, if that person has it; says from when to when people had it.
     pub fn give_back(&mut self, viewer: &str) -> Option<Had> {
         let control = self.keyboard.control.take_if(|control| control.viewer == viewer)?;
-        let had = Had { from: control.from, to: self.session.frame().seq() };
+        // An agent that has not typed since is told of both times as of one.
+        let from = match self.keyboard.had {
+            Some((had, false)) => had.from,
+            _ => control.from,
+        };
+        let had = Had { from, to: self.session.frame().seq() };
         self.keyboard.had = Some((had, false));
         self.shown.send_modify(|_| {});
         Some(had)
@@ -123,7 +152,8 @@ impl Driver {
         if self.shown.receiver_count() == 0 {
             return;
         }
-        let now = (self.session.frame().seq(), self.session.screen().cursor());
+        let screen = self.session.screen();
+        let now = (self.session.frame().seq(), screen.cursor(), key_modes(screen));
         self.shown.send_if_modified(|shown| std::mem::replace(shown, now) != now);
     }
 

@@ -1,8 +1,9 @@
-//! How many may be connected: when there are too many, the one that has said nothing for longest goes.
+//! How many may be connected: when there are too many, one goes that waits for nothing: a stranger, or whoever has
+//! said nothing for longest.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
@@ -13,15 +14,43 @@ use tokio::task::AbortHandle;
 /// Connections at a time. Half of the descriptors that a process usually has; terminals need some, too.
 pub(super) const CONNECTIONS_MAX: usize = 512;
 
-/// The requests that a connection waits for the answers of.
+/// What is known of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Busy(Arc<AtomicUsize>);
+pub(super) struct Busy(Arc<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The requests that it waits for the answers of.
+    requests: AtomicUsize,
+    /// It has shown a token.
+    is_trusted: AtomicBool,
+    /// When it asked for something last, by a clock of requests.
+    asked: AtomicUsize,
+}
+
+/// Counts all requests.
+static CLOCK: AtomicUsize = AtomicUsize::new(1);
 
 impl Busy {
     /// A request has come, and is there until its answer is gone.
     pub(super) fn enter(&self) -> Request {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.requests.fetch_add(1, Ordering::Relaxed);
+        self.0.asked.store(CLOCK.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         Request(self.clone())
+    }
+
+    /// It has shown a token.
+    pub(super) fn trust(&self) {
+        self.0.is_trusted.store(true, Ordering::Relaxed);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.0.requests.load(Ordering::Relaxed) == 0
+    }
+
+    /// The least of them goes first: who has shown no token, then who has asked for nothing for longest.
+    fn worth(&self) -> (bool, usize) {
+        (self.0.is_trusted.load(Ordering::Relaxed), self.0.asked.load(Ordering::Relaxed))
     }
 }
 
@@ -31,7 +60,7 @@ pub(super) struct Request(Busy);
 
 impl Drop for Request {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -79,8 +108,9 @@ impl Connections {
         if all.len() < CONNECTIONS_MAX {
             return true;
         }
-        let idle = all.iter().position(|(busy, _)| busy.0.load(Ordering::Relaxed) == 0);
-        let Some((_, task)) = idle.and_then(|idle| all.remove(idle)) else { return false };
+        let idle = all.iter().enumerate().filter(|(_, (busy, _))| busy.is_idle());
+        let least = idle.min_by_key(|(_, (busy, _))| busy.worth()).map(|(i, _)| i);
+        let Some((_, task)) = least.and_then(|least| all.remove(least)) else { return false };
         task.abort();
         true
     }

@@ -14,11 +14,22 @@ use crate::sessions::{Entry, Sessions};
 /// How long a page that is gone keeps control: it may only be loading again, or its network.
 const LEASE_GRACE: Duration = Duration::from_secs(10);
 
-/// Those who look on, by what they call themselves, and how many streams each has.
+/// Streams at a time: each page has one, and each holds a connection.
+const STREAMS_MAX: usize = 128;
+
+/// Those who look on, by what they call themselves.
 #[derive(Debug)]
 pub(super) struct Viewers {
     sessions: Arc<Sessions>,
-    streams: Mutex<HashMap<String, usize>>,
+    streams: Mutex<HashMap<String, Streams>>,
+}
+
+/// The streams of one who looks on.
+#[derive(Debug, Default)]
+struct Streams {
+    count: usize,
+    /// How many there have been.
+    opened: u64,
 }
 
 /// Somebody who looks on, until it is dropped.
@@ -36,16 +47,16 @@ impl Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let mut streams = self.viewers.lock();
-        let Some(count) = streams.get_mut(&self.viewer) else { return };
-        *count -= 1;
-        if *count > 0 {
+        let mut all = self.viewers.lock();
+        let Some(streams) = all.get_mut(&self.viewer) else { return };
+        streams.count -= 1;
+        if streams.count > 0 {
             return;
         }
-        streams.remove(&self.viewer);
+        let opened = streams.opened;
         let (viewers, viewer) = (Arc::clone(&self.viewers), std::mem::take(&mut self.viewer));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { viewers.end_lease(&viewer).await });
+            runtime.spawn(async move { viewers.end_lease(&viewer, opened).await });
         }
     }
 }
@@ -55,21 +66,32 @@ impl Viewers {
         Arc::new(Viewers { sessions, streams: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Streams>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody looks on.
-    pub(super) fn enter(self: &Arc<Self>, viewer: &str) -> Presence {
-        *self.lock().entry(viewer.to_owned()).or_default() += 1;
-        Presence { viewers: Arc::clone(self), viewer: viewer.to_owned() }
+    /// Somebody looks on; nobody if there are too many.
+    pub(super) fn enter(self: &Arc<Self>, viewer: &str) -> Option<Presence> {
+        let mut all = self.lock();
+        if all.values().map(|streams| streams.count).sum::<usize>() >= STREAMS_MAX {
+            return None;
+        }
+        let streams = all.entry(viewer.to_owned()).or_default();
+        streams.count += 1;
+        streams.opened += 1;
+        Some(Presence { viewers: Arc::clone(self), viewer: viewer.to_owned() })
     }
 
     /// Takes everything back from somebody who does not come again.
-    async fn end_lease(&self, viewer: &str) {
+    async fn end_lease(&self, viewer: &str, opened: u64) {
         tokio::time::sleep_until(Instant::now() + LEASE_GRACE).await;
-        if self.lock().contains_key(viewer) {
-            return;
+        {
+            let mut all = self.lock();
+            // Whoever came again has a grace of their own.
+            if all.get(viewer).is_none_or(|streams| streams.opened != opened) {
+                return;
+            }
+            all.remove(viewer);
         }
         for entry in self.sessions.all() {
             give_back(&self.sessions, &entry, viewer).await;
@@ -78,11 +100,12 @@ impl Viewers {
 
     /// Gives a terminal to somebody who looks on; says since which frame people have it.
     pub(super) async fn take(&self, entry: &Entry, viewer: &str) -> Result<u64, ToolError> {
-        if !self.lock().contains_key(viewer) {
+        if self.lock().get(viewer).is_none_or(|streams| streams.count == 0) {
             return Err(ToolError::argument("viewer: control goes to those who look on"));
         }
         let (viewer, channel) = (viewer.to_owned(), channel(&entry.id));
-        let taken = entry.handle.call(move |driver| driver.take_control(&viewer, &channel));
+        let count = self.sessions.signals.count(&channel);
+        let taken = entry.handle.call(move |driver| driver.take_control(&viewer, &channel, count));
         taken.await.map(|seq| seq.0).ok_or_else(ToolError::gone)
     }
 }

@@ -12,6 +12,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use http_body::Frame;
 use http_body_util::BodyExt;
+use serde_json::{Value, json};
 use tokio::time::{Instant, Interval};
 
 /// An answer.
@@ -19,6 +20,9 @@ pub(super) type Answer = Response<Body>;
 
 /// How long an answer may take before it begins early. Most are there by then, with a status of their own.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The code of JSON-RPC for what is not the caller's fault.
+const INTERNAL_ERROR: i32 = -32603;
 
 type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
@@ -63,12 +67,14 @@ impl Part {
         }
         Part::Message(Box::pin(async {
             let whole = answer.into_body().collect().await.map(|whole| whole.to_bytes());
-            let mut event = b"data: ".to_vec();
-            // It is JSON in one line, as everything that we answer.
-            let one_line = |byte: &&u8| !matches!(byte, b'\n' | b'\r');
-            event.extend(whole.unwrap_or_default().iter().filter(one_line));
-            event.extend(b"\n\n");
-            Bytes::from(event)
+            let whole = whole.unwrap_or_default();
+            // What is not a message is why there is none; its status has gone already.
+            let message = serde_json::from_slice(&whole).ok().filter(Value::is_object);
+            let message = message.unwrap_or_else(|| {
+                let why = String::from_utf8_lossy(&whole);
+                json!({"jsonrpc": "2.0", "error": {"code": INTERNAL_ERROR, "message": why}})
+            });
+            Bytes::from(format!("data: {message}\n\n"))
         }))
     }
 }
@@ -140,6 +146,9 @@ mod tests {
         let (kind, text) = after(40, "application/json", "{\n}").await;
         assert_eq!(kind, "text/event-stream");
         assert_eq!(text, format!("{}data: {{}}\n\n", waited.repeat(3)));
+        let (_, text) = after(2, "text/plain", "too\nlong").await;
+        let error = json!({"jsonrpc": "2.0", "error": {"code": -32603, "message": "too\nlong"}});
+        assert_eq!(text, format!("{waited}data: {error}\n\n"));
         let (_, text) = after(310, "text/event-stream", "data: 1\n\n").await;
         assert_eq!(text, format!("{}data: 1\n\n", waited.repeat(21)));
     }

@@ -46,6 +46,13 @@ impl std::fmt::Debug for Guard {
     }
 }
 
+/// The port that a browser leaves out.
+const HTTP_PORT: u16 = 80;
+
+fn has_port(name: &str) -> bool {
+    name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+}
+
 impl Guard {
     /// For a server at an address, with other names that it has.
     pub(super) fn new(
@@ -61,8 +68,14 @@ impl Guard {
             IpAddr::V6(ip) => format!("[{ip}]"),
         };
         let own = Some(own).filter(|_| !address.ip().is_unspecified());
-        let all = local.into_iter().chain(own).chain(names.iter().map(|name| name.to_lowercase()));
-        let hosts = all.map(|name| format!("{name}:{port}")).collect();
+        let names = names.iter().map(|name| name.to_lowercase());
+        let (whole, bare): (Vec<_>, Vec<_>) = names.partition(|name| has_port(name));
+        let all: Vec<String> = local.into_iter().chain(own).chain(bare).collect();
+        let mut hosts: Vec<String> = all.iter().map(|name| format!("{name}:{port}")).collect();
+        hosts.extend(whole);
+        if port == HTTP_PORT {
+            hosts.extend(all);
+        }
         Guard { hosts, token, read_token }
     }
 
@@ -164,6 +177,19 @@ mod tests {
         }
         assert!(!check(&[]), "no name at all");
         assert!(!check(&[ours, ("host", "evil.example")]), "two names");
+    }
+
+    #[test]
+    fn a_name_may_have_a_port_of_its_own_and_one_port_goes_without_saying() {
+        let names = ["localhost:9000".to_owned(), "box.lan".to_owned()];
+        let check = |port: u16, host: &str| {
+            let address = SocketAddr::new([127, 0, 0, 1].into(), port);
+            let guard = Guard::new(address, &names, TOKEN.to_owned(), None);
+            guard.check_place(&headers(&[("host", host)])).is_ok()
+        };
+        assert!(check(8137, "localhost:9000") && check(8137, "box.lan:8137"));
+        assert!(!check(8137, "box.lan:9000") && !check(8137, "box.lan"));
+        assert!(check(80, "127.0.0.1") && check(80, "box.lan") && !check(80, "evil.example"));
     }
 
     #[test]

@@ -291,10 +291,10 @@ impl Viewer {
             return;
         }
         big.shown.mark_unchanged();
-        let (next, viewer) = (big.painter.next_line(), self.presence.viewer().to_owned());
+        let (painted, viewer) = (big.painter.painted(), self.presence.viewer().to_owned());
         let view = big.entry.handle.call(move |driver| {
             let types = driver.control().is_some_and(|control| control.viewer == viewer);
-            (View::of(driver.session(), next, types), types)
+            (View::of(driver.session(), painted, types), types)
         });
         let Some((view, types)) = view.await else { return };
         if types != big.person.is_some() {

@@ -13,7 +13,7 @@ mod token;
 pub use page::Door;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +59,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a request's head.
 const HEAD_MAX: usize = 64 * 1024;
 
+/// How long what we sent may be unacknowledged, in milliseconds, before a connection is given up.
+const GONE_AFTER_MS: u32 = 20_000;
+
 /// How long nobody is let in when there is no descriptor left for the next one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -75,7 +78,8 @@ pub struct Options {
     /// Listen beyond this machine. Whoever has the token can run any program as you, and nothing is encrypted.
     #[arg(long)]
     pub i_understand_that_others_can_connect: bool,
-    /// A name by which the server may be asked, besides its address; may be given several times.
+    /// A name by which the server may be asked, besides its address; with a port, if that is another, as behind a
+    /// tunnel. May be given several times.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
     /// The file of the token that lets in; made if it is not there. Default: in the runtime directory.
@@ -128,7 +132,13 @@ impl Listener {
 
     /// Where it listens.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        // Where we listen at all addresses, this machine's own is one of them.
+        let ip = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        format!("http://{}", SocketAddr::new(ip, self.address.port()))
     }
 
     /// The file of its token.
@@ -194,8 +204,11 @@ impl Listener {
 async fn serve_one(stream: TcpStream, app: Router, busy: Busy) {
     // Small answers are not to wait for each other.
     let _ = stream.set_nodelay(true);
-    let app = app.layer(axum::middleware::from_fn(move |request: Request, next: Next| {
+    // Somebody whose network is gone is not there, and has no control.
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, GONE_AFTER_MS);
+    let app = app.layer(axum::middleware::from_fn(move |mut request: Request, next: Next| {
         let request_of = busy.enter();
+        request.extensions_mut().insert(busy.clone());
         async move {
             let (parts, body) = next.run(request).await.into_parts();
             Response::from_parts(parts, request_of.answer(body))
@@ -265,6 +278,9 @@ async fn check_token(
 ) -> Response<Body> {
     match guard.check_token(request.headers()) {
         Ok(right) => {
+            if let Some(busy) = request.extensions().get::<Busy>() {
+                busy.trust();
+            }
             request.extensions_mut().insert(right);
             next.run(request).await
         }
@@ -305,9 +321,10 @@ async fn mcp<S: ServerHandler>(
         Some(Right::Read) => faces.read.clone(),
         None => return refuse(StatusCode::UNAUTHORIZED, "nobody has looked at the token"),
     };
-    // Requests of the newest protocol, which say so, need no session.
-    let is_known =
-        ["mcp-session-id", "mcp-method"].iter().any(|name| request.headers().contains_key(*name));
+    // Requests of the newest protocol, which say what they ask for, need no session. Whoever greets is of the older.
+    let method = request.headers().get("mcp-method");
+    let is_newest = method.is_some_and(|method| method != "initialize");
+    let is_known = is_newest || request.headers().contains_key("mcp-session-id");
     let is_new = request.method() == Method::POST && !is_known;
     if is_new && sessions.sessions.read().await.len() >= SESSIONS_MAX {
         let why = "too many clients are connected: end one, or ask in the newest protocol";
@@ -322,5 +339,6 @@ async fn mcp<S: ServerHandler>(
         }
         answer
     };
-    early::begin(Box::pin(answering), COMMENT_PAUSE).await
+    // In the older protocol an answer begins at once, with what its client must know of its session.
+    if is_newest { early::begin(Box::pin(answering), COMMENT_PAUSE).await } else { answering.await }
 }

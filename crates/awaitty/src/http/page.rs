@@ -130,7 +130,10 @@ async fn live(
     if !is_name || !VIEWER_CHARS.contains(&params.viewer.len()) {
         return refuse(StatusCode::BAD_REQUEST, "viewer: 16 to 64 letters and digits");
     }
-    let presence = page.viewers.enter(&params.viewer);
+    let Some(presence) = page.viewers.enter(&params.viewer) else {
+        let why = "too many pages look on: close some";
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
+    };
     let (host, server) = (Arc::clone(&page.host), page.server.clone());
     let viewer = Viewer::new(host, presence, server, params.big, right == Right::Full);
     let kind =

@@ -23,15 +23,20 @@ pub(super) struct View {
     cursor: Cursor,
     /// What has left the screen since a line, oldest first.
     left: Vec<Row>,
+    /// There are lines that have left.
+    has_lines: bool,
     /// How keys are to be told.
     modes: String,
 }
 
 impl View {
-    /// What a terminal shows, and what left it since a line. Who types is told how.
-    pub(super) fn of(session: &Session, since: Option<Line>, types: bool) -> View {
+    /// What a terminal shows, and what left it since it was painted. Who types is told how.
+    pub(super) fn of(session: &Session, painted: Option<Painted>, types: bool) -> View {
         let screen = session.screen();
         let frame = Arc::clone(session.frame());
+        // In another size all lines are others.
+        let painted = painted.filter(|painted| painted.size == (frame.cols(), frame.rows().len()));
+        let since = painted.and_then(|painted| painted.next);
         let mut left = Vec::new();
         if !frame.is_alternate() {
             let top = frame.line(0);
@@ -41,7 +46,8 @@ impl View {
             left.extend(all.take_while(|(line, _)| *line < top).map(|(_, row)| row));
         }
         let modes = if types { modes(screen) } else { String::new() };
-        View { frame, cursor: screen.cursor(), left, modes }
+        let has_lines = !screen.scrollback().is_empty();
+        View { frame, cursor: screen.cursor(), left, has_lines, modes }
     }
 
     /// The frame's number.
@@ -55,12 +61,22 @@ impl View {
     }
 }
 
+/// How far a page has been told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Painted {
+    size: (usize, usize),
+    /// The line after the last that was told of those that have left.
+    next: Option<Line>,
+}
+
 /// What a page has been told so far.
 #[derive(Debug, Default)]
 pub(super) struct Painter {
     last: Option<View>,
     /// The line after the last that was told of those that have left.
     next: Option<Line>,
+    /// Some were told.
+    has_lines: bool,
 }
 
 /// What a page is to write; first of all it forgets everything, if that is said.
@@ -71,9 +87,10 @@ pub(super) struct Paint {
 }
 
 impl Painter {
-    /// From which line on what has left is to be told.
-    pub(super) fn next_line(&self) -> Option<Line> {
-        self.next
+    /// How far the page has been told, if it has.
+    pub(super) fn painted(&self) -> Option<Painted> {
+        let last = self.last.as_ref()?;
+        Some(Painted { size: last.size(), next: self.next })
     }
 
     /// What makes a page show the view; nothing if it does already.
@@ -86,6 +103,8 @@ impl Painter {
         let mut data = String::new();
         let reset = last.is_none();
         if reset {
+            self.next = None;
+            self.has_lines = false;
             // A character that the page thinks is wider than we do must not push the others.
             data += "\x1b[?7l";
         }
@@ -93,6 +112,12 @@ impl Painter {
         if view.frame.is_alternate() != was_alternate {
             data += if view.frame.is_alternate() { "\x1b[?1049h" } else { "\x1b[?1049l" };
         }
+        if self.has_lines && !view.has_lines {
+            // What was cleared is to be seen nowhere.
+            data += "\x1b[3J";
+            self.has_lines = false;
+        }
+        self.has_lines |= !view.left.is_empty();
         let height = view.frame.rows().len();
         for row in &view.left {
             paint_row(&mut data, 0, row, row.width(), false);
@@ -247,11 +272,18 @@ mod tests {
         let (mut painter, mut paints) = (Painter::default(), Vec::new());
         for (i, step) in steps.iter().enumerate() {
             let at = 100 * (i as u64 + 1);
-            print(&mut shown, at, step);
-            let view = View::of(&shown, painter.next_line(), true);
+            match step.strip_prefix("RESIZE ").map(|cols| cols.parse().unwrap()) {
+                Some(cols) => {
+                    shown.resize(Time::from_ms(at), cols, SIZE.1);
+                    print(&mut shown, at, "");
+                }
+                None => print(&mut shown, at, step),
+            }
+            let view = View::of(&shown, painter.painted(), true);
             if let Some(paint) = painter.paint(view) {
                 if paint.reset {
-                    page = terminal();
+                    let (cols, rows) = (shown.frame().cols(), shown.frame().rows().len());
+                    page = Session::new(Time::from_ms(0), cols, rows, 10_000);
                 }
                 print(&mut page, at, &paint.data);
                 paints.push(paint);
@@ -282,6 +314,19 @@ mod tests {
         assert!(paints[0].reset && paints[1..].iter().all(|paint| !paint.reset));
         // A cursor that moved is no reason to paint a row.
         assert!(!paints[2].data.contains("\x1b[2K"), "{:?}", paints[2]);
+    }
+
+    #[test]
+    fn what_has_left_is_there_in_another_size_and_gone_when_it_is_cleared() {
+        let many: String = (0..30).map(|i| format!("line {i}\r\n")).collect();
+        let (shown, page, _) = follow(&[&many, "RESIZE 30", "more\r\nmore\r\n"]);
+        assert!(lines(&shown).len() > 25);
+        assert_eq!(lines(&shown), lines(&page));
+        let (shown, page, _) = follow(&[&many, "\x1b[?1049hfull", "RESIZE 30", "\x1b[?1049l"]);
+        assert!(lines(&shown).len() > 25);
+        assert_eq!(lines(&shown), lines(&page));
+        let (_, page, _) = follow(&[&many, "\x1b[H\x1b[2J\x1b[3Jclean"]);
+        assert_eq!(lines(&page), [""; 0]);
     }
 
     #[test]

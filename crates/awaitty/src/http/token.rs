@@ -20,15 +20,8 @@ const TOKEN_CHARS_MAX: u64 = 4096;
 /// If others can read the file, or it holds no token; it says what to do.
 pub(super) fn of_file(path: &Path) -> io::Result<String> {
     let wrong = |what: String| io::Error::other(format!("{}: {what}", path.display()));
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    match made {
-        Ok(mut file) => {
-            let token = new_token()?;
-            file.write_all(format!("{token}\n").as_bytes())?;
-            return Ok(token);
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(wrong(error.to_string())),
+    if !path.exists() {
+        make(path).map_err(|error| wrong(error.to_string()))?;
     }
     let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
     let found = file.metadata()?;
@@ -49,6 +42,22 @@ pub(super) fn of_file(path: &Path) -> io::Result<String> {
         )));
     }
     Ok(token.to_owned())
+}
+
+/// Makes a file with a new token, unless somebody else was faster. It is there only with its token in it.
+fn make(path: &Path) -> io::Result<()> {
+    let token = new_token()?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}", &token[..16]));
+    let begun = Path::new(&name);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(begun)?;
+    let written = file.write_all(format!("{}\n", new_token()?).as_bytes());
+    let linked = written.and_then(|()| std::fs::hard_link(begun, path));
+    std::fs::remove_file(begun)?;
+    match linked {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }
 }
 
 /// A new one, for whatever nobody must guess.

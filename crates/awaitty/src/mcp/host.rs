@@ -36,6 +36,18 @@ const CORE_TOOLS: [&str; 9] = [
     "wait_for_text",
 ];
 
+/// The tools for those who may only look: what they do is felt by nobody. A wait for a channel is not among them, since
+/// a signal that one is given is not given to the next.
+const LOOK_TOOLS: [&str; 7] = [
+    "list_sessions",
+    "read_output",
+    "search_output",
+    "snapshot",
+    "wait_for_exit",
+    "wait_for_screen_change",
+    "wait_for_text",
+];
+
 /// How a server serves.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -56,6 +68,11 @@ impl Options {
     pub(super) fn offer(&self, tool: &tools::Tool) -> bool {
         self.tools.contains(&tool.name)
     }
+}
+
+/// Tells whether those who may only look are offered a tool.
+pub(super) fn lets_look(tool: &tools::Tool) -> bool {
+    LOOK_TOOLS.contains(&tool.name)
 }
 
 /// The tools of a choice: `core`, `all`, or names with commas between them.

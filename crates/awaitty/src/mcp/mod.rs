@@ -122,7 +122,7 @@ impl ServerHandler for Server {
         let host = &*self.host;
         let tool = tools::find(&request.name).filter(|tool| host.options.offer(tool));
         let tool = tool.or_else(|| tools::find_own(&request.name));
-        if tool.is_some_and(|tool| !tool.read_only && self.reads_only) {
+        if tool.is_some_and(|tool| self.reads_only && !host::lets_look(tool)) {
             let message = "this token lets look only: ask whoever gave it to you for the other";
             return Ok(reply(Err(ToolError::new("denied", message))).into());
         }
@@ -311,7 +311,7 @@ impl Server {
     }
 
     fn offers(&self, tool: &Tool) -> bool {
-        self.host.options.offer(tool) && (tool.read_only || !self.reads_only)
+        self.host.options.offer(tool) && (!self.reads_only || host::lets_look(tool))
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<String, DropGuard>> {

@@ -23,7 +23,7 @@ struct Output {
 }
 
 pub(super) fn tool() -> Tool {
-    super::tool("attend", "A person is there.", Kind::Reads, run)
+    super::tool("attend", "A person is there.", Kind::Acts, run)
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {

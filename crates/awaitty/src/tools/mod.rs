@@ -4,6 +4,7 @@ mod attend;
 mod close_session;
 mod exit;
 pub(crate) mod list_sessions;
+mod mouse;
 mod outcome;
 mod params;
 mod pending;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::params::{max_chars, timeout};
-use super::typable::typable;
+use super::typable::{not_controlled, typable};
 use super::wait_for_command::{CommandOutput, start, wait};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, Reader};
@@ -68,6 +68,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
     let chars = max_chars(params.max_chars)?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    not_controlled(&entry).await?;
     typable(&entry, false, false).await?;
     let asked = Asked { command: params.command, chars, bootstrap: params.bootstrap };
     let id = asked.deliver(&entry).await?;

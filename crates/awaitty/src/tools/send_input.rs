@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Frame, Key, Mouse, MouseAction, Screen, Seq, WaitId, encode_mouse};
+use awaitty_core::{Frame, Key, Mouse, Screen, Seq, WaitId, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::mouse::{MouseItem, mouse};
 use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
 use super::pending::{Asked, Retry};
 use super::state::StateOutput;
 use super::submit::{Submitted, submit};
-use super::typable::typable;
+use super::typable::{not_controlled, typable};
 use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::{check_room, start};
 use super::{Answer, Context, Kind, Tool};
@@ -77,25 +78,6 @@ struct TextParam {
 #[serde(deny_unknown_fields)]
 struct PasteParam {
     paste: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MouseItem {
-    mouse: MouseParam,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MouseParam {
-    /// From 1.
-    row: usize,
-    /// From 1.
-    col: usize,
-    /// "click" (default), "press", "release" or "move".
-    action: Option<String>,
-    /// "left" (default), "middle", "right", "wheel_up", "wheel_down" or "none".
-    button: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -172,38 +154,6 @@ fn secret(name: &str) -> Result<String, ToolError> {
     }
 }
 
-fn mouse(param: &MouseParam) -> Result<Vec<Mouse>, ToolError> {
-    let button = match param.button.as_deref().unwrap_or("left") {
-        "left" => 0,
-        "middle" => 1,
-        "right" => 2,
-        "none" => 3,
-        "wheel_up" => 64,
-        "wheel_down" => 65,
-        other => {
-            return Err(ToolError::argument(format!(
-                "mouse.button: {other:?} is not known: left, middle, right, wheel_up, wheel_down or none"
-            )));
-        }
-    };
-    let (Some(row), Some(col)) = (param.row.checked_sub(1), param.col.checked_sub(1)) else {
-        return Err(ToolError::argument("mouse.row and mouse.col count from 1"));
-    };
-    let event = |action: MouseAction| Mouse { action, button, row, col };
-    Ok(match param.action.as_deref().unwrap_or("click") {
-        "press" => vec![event(MouseAction::Press)],
-        "release" => vec![event(MouseAction::Release)],
-        "move" => vec![event(MouseAction::Move)],
-        "click" if button >= 64 => vec![event(MouseAction::Press)],
-        "click" => vec![event(MouseAction::Press), event(MouseAction::Release)],
-        other => {
-            return Err(ToolError::argument(format!(
-                "mouse.action: {other:?} is not known: click, press, release or move"
-            )));
-        }
-    })
-}
-
 /// The bytes to send, for the modes in force, and the part of them that can be echoed.
 fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
     let (mut bytes, mut echo) = (Vec::new(), String::new());
@@ -217,8 +167,7 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
                 echo += &typed;
             }
             Item::Pasted(text) if screen.has_bracketed_paste() => {
-                // What would end the paste early is taken out of it.
-                let text = text.replace("\x1b[201~", "").replace("\r\n", "\r").replace('\n', "\r");
+                let text = unended(text).replace("\r\n", "\r").replace('\n', "\r");
                 bytes.extend(format!("\x1b[200~{text}\x1b[201~").bytes());
                 echo += &text;
             }
@@ -241,6 +190,16 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
         }
     }
     (bytes, echo)
+}
+
+/// Text without what would end a paste early, also where that comes about by taking some out.
+fn unended(text: &str) -> String {
+    const END: &str = "\x1b[201~";
+    let mut text = text.to_owned();
+    while text.contains(END) {
+        text = text.replace(END, "");
+    }
+    text
 }
 
 /// What was sent, and the frame before it.
@@ -297,6 +256,10 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    // Whoever types by way of a person is not in their way.
+    if params.secret.is_none() {
+        not_controlled(&entry).await?;
+    }
     typable(&entry, params.force, params.leave_copy_mode).await?;
     if let Some(name) = &params.secret
         && std::env::var_os(name).is_none()

@@ -189,6 +189,10 @@ fn a_token_for_looking_lets_look() {
     assert_eq!(shown["structuredContent"]["text"], "hello");
     let refused = serve.call(&read, "spawn", &json!({"command": "cat"}));
     assert_eq!(refused["structuredContent"]["code"], "denied", "{refused}");
+    // A signal that is given to one is not given to the next, so that is no looking.
+    let refused = serve.call(&read, "wait_for_channel", &json!({"channel": "c"}));
+    assert_eq!(refused["structuredContent"]["code"], "denied", "{refused}");
+    assert_eq!(serve.call(&read, "attend", &json!({}))["structuredContent"]["code"], "denied");
     let listed = serve.call(&read, "list_sessions", &json!({}));
     assert_eq!(listed["structuredContent"]["sessions"].as_array().unwrap().len(), 1);
 }

@@ -114,10 +114,16 @@ fn a_person_takes_control_and_gives_it_back() {
     assert_eq!(post(&serve, &bearer, "resize", &size).0, 200);
     page.until(|told| told["type"] == "paint" && told["cols"] == 100);
 
-    // It is given back, and the next input of an agent says from when to when.
+    // It is given back, and the next input of an agent says from when to when, of both times.
+    assert_eq!(control(&serve, VIEWER, false).0, 200);
+    assert_eq!(control(&serve, VIEWER, true).0, 200);
+    let denied =
+        serve.call(&bearer, "send_input", &json!({"input": "x"}))["structuredContent"].clone();
+    assert!(denied["message"].as_str().unwrap().contains("\"since\": 1"), "{denied}");
     let (status, had) = control(&serve, VIEWER, false);
     assert_eq!((status, &had["from_seq"]), (200, &taken["seq"]));
-    let back = serve.call(&bearer, "wait_for_channel", &json!({"channel": "control:s1"}));
+    let back =
+        serve.call(&bearer, "wait_for_channel", &json!({"channel": "control:s1", "since": 1}));
     assert_eq!(back["structuredContent"]["outcome"], "met");
     let sent = serve.call(&bearer, "send_input", &json!({"input": "echo first\n"}));
     let told = json!({"from": had["from_seq"], "to": had["to_seq"]});
@@ -279,4 +285,45 @@ fn of_commands_the_newest_are_told() {
         (&commands[199]["exit_code"], &commands[199]["running"]),
         (&json!(0), &json!(false))
     );
+}
+
+#[test]
+fn what_an_agent_has_sent_is_not_typed_after_a_person_has_control() {
+    let home = Home::new("instant");
+    let serve = Serve::start(&home, &[]);
+    // It reads nothing until it is told to, and then until the person's word has come.
+    let go = home.dir.join("go");
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let script = "import os,sys,tty\ntty.setraw(0)\nprint('UP',flush=True)\nopen(sys.argv[1]).read()\nall=b''\n\
+        while b'HUMAN' not in all: all+=os.read(0,65536)\n\
+        print('came',len(all),all.rfind(b'x')<all.find(b'HUMAN'),flush=True)\nos.read(0,1)";
+    let wait = json!({"text": "UP"});
+    let spawn = json!({"command": "python3", "args": ["-c", script, go], "wait": wait});
+    serve.call(&serve.bearer(), "spawn", &spawn);
+    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    page.hello();
+    let sent = serve.call(&serve.bearer(), "send_input", &json!({"input": "x".repeat(300_000)}));
+    assert_eq!(sent["structuredContent"]["sent_bytes"], 300_000);
+    assert_eq!(control(&serve, VIEWER, true).0, 200);
+    assert_eq!(typed(&serve, VIEWER, "HUMAN").0, 200);
+    std::fs::write(go, "").unwrap();
+    let came = serve.call(
+        &serve.bearer(),
+        "wait_for_text",
+        &json!({"pattern": "came (\\d+) True", "since": "screen"}),
+    );
+    let count: usize =
+        came["structuredContent"]["match"]["groups"][0].as_str().unwrap().parse().unwrap();
+    assert!(count < 100_000, "{count}");
+}
+
+#[test]
+fn an_agent_has_its_tools_even_if_there_can_be_no_page() {
+    let home = Home::new("taken");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let mut command = home.command();
+    let mut agent = Server::start(command.args(["mcp", "--web", "--port", &port]));
+    assert_eq!(agent.call("list_sessions", json!({}))["sessions"], json!([]));
+    agent.end();
 }

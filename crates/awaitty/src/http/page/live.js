@@ -74,7 +74,7 @@ async function connect() {
         on.connected();
       }
       try {
-        on.message(message);
+        await on.message(message);
       } catch (error) {
         reportError(error); // a mistake of the page is not one of the connection
       }

@@ -67,7 +67,7 @@ const handlers = {
       elsewhere = waitsOf(message);
       refresh();
     } else if (message.type === "tile") drawTile(message);
-    else if (message.type === "paint" && mine) view.paint(message);
+    else if (message.type === "paint" && mine) return view.paint(message);
     else if (message.type === "commands" && mine) view.showCommands(message.commands);
   },
   connected() {

@@ -163,6 +163,7 @@ export function show(chosen) {
   notice("");
 }
 
+/** Resolves once it is drawn: what is not drawn yet is not read, and the server makes no more of it. */
 export function paint({ cols, rows, reset, data }) {
   if (reset) {
     // Who reads further up goes on reading there.
@@ -172,12 +173,14 @@ export function paint({ cols, rows, reset, data }) {
     term.reset();
     term.resize(cols, rows);
     fitFont();
-    term.write(data, () => {
-      if (up > 0) term.scrollLines(-up);
-    });
-  } else {
-    term.write(data);
+    return new Promise((drawn) =>
+      term.write(data, () => {
+        if (up > 0) term.scrollLines(-up);
+        drawn();
+      }),
+    );
   }
+  return new Promise((drawn) => term.write(data, drawn));
 }
 
 /** The facts about it; null when it is gone. */
