@@ -28,7 +28,7 @@ use crate::record::Recorder;
 use crate::shell::{Kind, Nonce};
 
 pub use commands::{Reader, State};
-pub use control::{Control, Had, KeyModes, Past, Shown};
+pub use control::{Control, Had, KeyModes, Past, Shown, key_modes};
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.

@@ -44,10 +44,12 @@ pub(super) struct Keyboard {
 /// are to be told.
 pub type Shown = (Seq, Cursor, KeyModes);
 
-/// How a program wants to be told of keys and of the mouse.
+/// How a program wants to be told of keys and of the mouse: cursor keys and keypad as applications have them, brackets around
+/// what is pasted, the focus.
 pub type KeyModes = ([bool; 4], MouseTracking, MouseEncoding);
 
-fn key_modes(screen: &Screen) -> KeyModes {
+/// How a screen's program wants to be told.
+pub fn key_modes(screen: &Screen) -> KeyModes {
     let switches = [
         screen.has_application_cursor(),
         screen.has_application_keypad(),
@@ -119,6 +121,11 @@ impl Driver {
     /// The person who has control.
     pub fn control(&self) -> Option<&Control> {
         self.keyboard.control.as_ref()
+    }
+
+    /// Tells whether that person has control.
+    pub fn is_controlled_by(&self, viewer: &str) -> bool {
+        self.control().is_some_and(|control| control.viewer == viewer)
     }
 
     /// When a person had control, until an agent has typed twice since: the first time it is told of it.

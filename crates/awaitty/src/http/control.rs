@@ -127,3 +127,18 @@ fn channel(id: &str) -> String {
         |c: char| if check_channel_name(c.encode_utf8(&mut [0; 4])).is_ok() { c } else { '-' };
     format!("control:{}", id.chars().map(allowed).collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn so_many_look_on_and_no_more() {
+        let viewers = Viewers::new(Arc::default());
+        let mut all: Vec<_> = (0..STREAMS_MAX).map(|i| viewers.enter(&i.to_string())).collect();
+        assert!(all.iter().all(Option::is_some));
+        assert!(viewers.enter("0").is_none());
+        all.pop();
+        assert!(viewers.enter("0").is_some());
+    }
+}

@@ -293,7 +293,7 @@ impl Viewer {
         big.shown.mark_unchanged();
         let (painted, viewer) = (big.painter.painted(), self.presence.viewer().to_owned());
         let view = big.entry.handle.call(move |driver| {
-            let types = driver.control().is_some_and(|control| control.viewer == viewer);
+            let types = driver.is_controlled_by(&viewer);
             (View::of(driver.session(), painted, types), types)
         });
         let Some((view, types)) = view.await else { return };

@@ -218,7 +218,7 @@ async fn input(
         let entry = page.host.sessions.find(Some(&asked.session_id)).await?;
         let people = entry.people.clone();
         let sent = entry.handle.call(move |driver| {
-            if driver.control().is_none_or(|control| control.viewer != asked.viewer) {
+            if !driver.is_controlled_by(&asked.viewer) {
                 return Err(not_in_control());
             }
             let is_hidden_line = driver.reads_secret() && asked.rest.data.contains('\r');
@@ -247,9 +247,7 @@ async fn resize(
     act(right, &body, async |asked: Act<Size>| {
         let entry = page.host.sessions.find(Some(&asked.session_id)).await?;
         let viewer = asked.viewer;
-        let is_theirs = entry
-            .handle
-            .call(move |driver| driver.control().is_some_and(|control| control.viewer == viewer));
+        let is_theirs = entry.handle.call(move |driver| driver.is_controlled_by(&viewer));
         if is_theirs.await != Some(true) {
             return Err(not_in_control());
         }

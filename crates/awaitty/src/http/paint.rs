@@ -11,6 +11,7 @@ use awaitty_core::{
     Session, Style, Underline,
 };
 
+use crate::driver::key_modes;
 use crate::{render, text};
 
 /// Lines that have left the screen which a page is told at once; older ones are in `read_output`.
@@ -156,25 +157,24 @@ impl Painter {
 /// Keys and the mouse as if nobody had asked for anything.
 const NO_MODES: &str = "\x1b[?1l\x1b>\x1b[?2004l\x1b[?1004l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1016l";
 
-/// How the program wants to be told of keys and the mouse.
+/// What makes a page's terminal tell of keys and of the mouse as the program wants it.
 fn modes(screen: &Screen) -> String {
-    let mut modes = String::new();
-    let mut set = |is_set: bool, sequence: &str| {
-        if is_set {
-            modes += sequence;
-        }
+    let (switches, tracking, encoding) = key_modes(screen);
+    let switches = switches.into_iter().zip(["\x1b[?1h", "\x1b=", "\x1b[?2004h", "\x1b[?1004h"]);
+    let mut modes: String = switches.filter(|(is_set, _)| *is_set).map(|(_, mode)| mode).collect();
+    modes += match tracking {
+        MouseTracking::Off => "",
+        MouseTracking::Press => "\x1b[?9h",
+        MouseTracking::Buttons => "\x1b[?1000h",
+        MouseTracking::Drag => "\x1b[?1002h",
+        MouseTracking::Motion => "\x1b[?1003h",
     };
-    set(screen.has_application_cursor(), "\x1b[?1h");
-    set(screen.has_application_keypad(), "\x1b=");
-    set(screen.has_bracketed_paste(), "\x1b[?2004h");
-    set(screen.has_focus_reports(), "\x1b[?1004h");
-    let tracking = screen.mouse_tracking();
-    set(tracking == MouseTracking::Press, "\x1b[?9h");
-    set(tracking == MouseTracking::Buttons, "\x1b[?1000h");
-    set(tracking == MouseTracking::Drag, "\x1b[?1002h");
-    set(tracking == MouseTracking::Motion, "\x1b[?1003h");
-    set(screen.mouse_encoding() == MouseEncoding::Sgr, "\x1b[?1006h");
-    set(screen.mouse_encoding() == MouseEncoding::SgrPixels, "\x1b[?1016h");
+    modes += match encoding {
+        MouseEncoding::Sgr => "\x1b[?1006h",
+        MouseEncoding::SgrPixels => "\x1b[?1016h",
+        // The page's terminal has no other.
+        MouseEncoding::Bytes | MouseEncoding::Utf8 | MouseEncoding::Urxvt => "",
+    };
     modes
 }
 
