@@ -6,7 +6,7 @@
 //! descendants of its leader, and our own children that carry its mark in their environment.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -37,6 +37,7 @@ pub fn become_reaper() {
 /// Runs `start`, which makes a leader, with no chance for [`reap_orphans`] to take it for an orphan.
 pub fn register<T>(start: impl FnOnce() -> std::io::Result<(T, Pid)>) -> std::io::Result<T> {
     let mut leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
+    keep_spare();
     let (made, pid) = start()?;
     leaders.insert(pid.as_raw_nonzero().get());
     Ok(made)
@@ -252,11 +253,36 @@ pub fn is_running(pid: Pid) -> bool {
     stat(pid.as_raw_nonzero().get()).and_then(|fields| Some(fields.first()? != "S")).unwrap_or(true)
 }
 
+/// Descriptors that are let go while the process table is read, for its folder and for a file in it: what is to be ended
+/// must be found also by a server that has none left.
+static SPARE: Mutex<Vec<File>> = Mutex::new(Vec::new());
+
+/// How many those are.
+const SPARE_FILES: usize = 2;
+
+/// Has spare descriptors, as far as there are any.
+fn keep_spare() {
+    let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+    while spare.len() < SPARE_FILES
+        && let Ok(file) = File::open("/dev/null")
+    {
+        spare.push(file);
+    }
+}
+
 /// All processes there are.
 fn all() -> BTreeMap<i32, Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid: i32| Some((pid, process(pid)?))).collect()
+    SPARE.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    let processes = fs::read_dir("/proc").map_or_else(
+        |_| BTreeMap::new(),
+        |entries| {
+            let pids =
+                entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+            pids.filter_map(|pid: i32| Some((pid, process(pid)?))).collect()
+        },
+    );
+    keep_spare();
+    processes
 }
 
 fn process(pid: i32) -> Option<Process> {

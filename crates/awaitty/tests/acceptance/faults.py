@@ -1,0 +1,321 @@
+"""What goes wrong: programs that flood, never read, stop or multiply; clients that talk nonsense or do not listen; a
+machine that has no more to give. Each check says what must happen, and that nothing else suffers or is left."""
+
+import asyncio
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import asynccontextmanager
+
+import harness
+from harness import HOME, begin, check, expect, fields, gone, many, times
+
+PTY = ["pty"]
+STDIO = ["stdio"]
+
+
+async def answers_soon(s, seconds=2.0):
+    """Somebody else is served meanwhile."""
+    sid = await s.sh("echo UP; exec cat")
+    await s.up(sid)
+    result = await s.send(sid, "hello\n", wait={"text": "hello"})
+    fields(result, found=True)
+    expect(result.took < seconds, f"an answer within {seconds} s", {"took": result.took})
+    await s.close(sid)
+    return result.took
+
+
+# ------------------------------------------------------------------------------------ programs
+@check(limit=120, backends=PTY)
+async def floods_for_ever_are_in_nobodys_way(s):
+    sids = [await s.sh("exec yes 'flooding for ever'") for _ in range(4)]
+    await asyncio.gather(*(s.up(sid, "flooding") for sid in sids))
+    waits = [begin(s.wait(sid, "NEVER", timeout_ms=1500)) for sid in sids]
+    took = [await answers_soon(s, 5.0) for _ in range(5)]
+    before = s.figures()["kb"]
+    for wait in waits:
+        result = fields(await wait, found=False, outcome="timeout")
+        expect(1.4 < result.took < 4, "a timeout that is kept", {"took": result.took})
+    await asyncio.sleep(3)
+    grown = s.figures()["kb"] - before
+    expect(grown < 32 * 1024, "memory that stays as it is", f"{grown} KB more")
+    for sid in sids:
+        result = await s.close(sid)
+        expect(result.took < 3, "an end at once", {"took": result.took})
+    return f"others answered within {max(took) * 1000:.0f} ms, {grown} KB more"
+
+
+@check(limit=60, backends=PTY)
+async def ten_megabytes_for_a_program_that_never_reads(s):
+    sid = await s.sh("stty raw -echo; echo UP; exec sleep 600")
+    await s.up(sid)
+    before = s.figures()["kb"]
+    result = await s.err(["limit_reached"], "send_input", session_id=sid, input="x" * 10_000_000)
+    expect(result.took < 5, "an answer in bounded time", {"took": result.took})
+    fields(await s.send(sid, "x" * 1_000_000), sent_bytes=1_000_000)
+    await answers_soon(s)
+    expect(s.figures()["kb"] - before < 128 * 1024, "bounded memory", [before, s.figures()["kb"]])
+    expect((await s.close(sid)).took < 3, "an end at once", "it took longer")
+
+
+@check(limit=60, backends=PTY)
+async def a_big_paste_into_what_echoes_it_arrives(s):
+    """Both directions are full at once, and neither waits for the other (F21)."""
+    count = 400_000
+    script = "import os,sys,tty\ntty.setraw(0)\nos.write(1,b'UP')\nn=0\nwhile n<int(sys.argv[1]):\n d=os.read(0,65536)\n n+=len(d)\n os.write(1,d)\nos.write(1,b'\\r\\nALL %d'%n)\nos.read(0,1)"
+    sid = await s.py(script, str(count))
+    await s.up(sid)
+    result = await s.send(sid, "y" * count, wait={"text": "ALL \\d+", "timeout_ms": 20_000})
+    expect(result.get("found") and result["match"]["text"] == f"ALL {count}", f"all {count} bytes", result)
+
+
+HOLDER = """
+import os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for s in (signal.SIGHUP, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)
+        for _ in range(100):
+            try: os.write(1, b'still here ' * 50)
+            except OSError: pass
+            time.sleep(0.05)
+        time.sleep(600)
+    os._exit(0)
+os.wait(); os.write(1, b'LAST'); os._exit(7)
+"""
+
+
+@check(limit=60, backends=PTY)
+async def who_holds_the_terminal_after_the_end_holds_up_nobody(s):
+    sid = await s.py(HOLDER)
+    result = fields(await s.ok("wait_for_exit", session_id=sid, timeout_ms=10_000), exited=True, exit_code=7)
+    expect(result.took < 3, "the exit within 2 s and what the machine needs", {"took": result.took})
+    await s.err(["exited"], "send_input", session_id=sid, input="x")
+    await s.close(sid, grace_ms=200)
+    left = await gone(s.mark, 1)
+    expect(not left, "no process left", list(left.values()))
+
+
+@check(limit=60, backends=PTY)
+async def a_stopped_program_can_be_waited_for_and_closed(s):
+    sid = await s.sh("echo UP; kill -STOP $$; echo GOES ON; exec cat")
+    await s.up(sid)
+    pid = (await s.sessions())[sid]["pid"]
+    for tool, options in (("wait_for_text", {"pattern": "GOES ON"}), ("wait_for_exit", {}), ("wait_for_screen_change", {"since": "now"})):
+        result = await s.ok(tool, session_id=sid, timeout_ms=300, **options)
+        fields(result, outcome="timeout")
+        expect("stopped" in result.get("why", ""), "why: it is stopped", result)
+    os.kill(pid, signal.SIGCONT)
+    fields(await s.wait(sid, "GOES ON", since="screen"), found=True)
+    os.kill(pid, signal.SIGSTOP)
+    expect((await s.close(sid, grace_ms=300)).took < 2, "an end soon after the grace", "it took longer")
+    expect(not await gone(s.mark, 0.5), "no process left", "some are")
+
+
+@check(limit=60, backends=PTY)
+async def in_a_storm_of_resizes_the_last_size_wins(s):
+    sid = await s.sh("trap 'echo now $(stty size)' WINCH; echo UP; while :; do sleep 0.02; done")
+    await s.up(sid)
+    chance = random.Random(1)
+    sizes = [(chance.randint(2, 300), chance.randint(2, 100)) for _ in range(times(1000))] + [(90, 33)]
+    for start in range(0, len(sizes), 100):
+        await asyncio.gather(*(s.ok("resize_session", session_id=sid, cols=c, rows=r) for c, r in sizes[start:start + 100]))
+    fields(await s.ok("resize_session", session_id=sid, cols=91, rows=34), cols=91, rows=34)
+    fields(await s.wait(sid, "now 34 91", since="screen", timeout_ms=20_000), found=True)
+    one = (await s.sessions())[sid]
+    expect((one["cols"], one["rows"]) == (91, 34), "91x34", one)
+    for cols, rows in ((0, 0), (0, 10), (65535, 65535)):
+        await s.err(["bad_argument"], "resize_session", session_id=sid, cols=cols, rows=rows)
+
+
+@check(limit=120, backends=PTY, server=False)
+async def a_fork_bomb_is_closed_with_its_session():
+    """Bounded by the kernel's limit of a user's processes, which does not bind root: there it is a bomb of a bounded kind."""
+    async with harness.connect() as s:
+        other = await s.sh("echo UP; exec cat")
+        await s.up(other)
+        bomb = "trap '' HUP TERM; b() { n=$1; while [ $n -gt 0 ]; do n=$((n-1)); (b $n) & done; echo UP; sleep 600; }; b 8"
+        sid = await s.sh(bomb)
+        await s.up(sid)
+        while len(await asyncio.to_thread(harness.processes, s.mark)) < 200:
+            await asyncio.sleep(0.05)
+        result = await s.send(other, "alive\n", wait={"text": "alive"})
+        fields(result, found=True)
+        closed = await s.close(sid, grace_ms=200)
+        await s.close(other)
+        left = await gone(s.mark, 2)
+        expect(not left, "no process left", f"{len(left)} of them")
+        return f"others answered within {result.took * 1000:.0f} ms, all gone after {closed.took * 1000:.0f} ms"
+
+
+# ------------------------------------------------------------------------------------ what the machine has
+@asynccontextmanager
+async def limited(limit, value, *flags):
+    """A server that may have only so much of something."""
+    old = resource.getrlimit(limit)
+    resource.setrlimit(limit, (value, old[1]))
+    try:
+        async with harness.connect(*flags) as s:
+            resource.setrlimit(limit, old)
+            yield s
+    finally:
+        resource.setrlimit(limit, old)
+
+
+@check(limit=120, server=False, backends=PTY, transports=STDIO)
+async def without_descriptors_what_runs_goes_on():
+    async with limited(resource.RLIMIT_NOFILE, 64) as s:
+        sids = []
+        while True:
+            result = await s.call("spawn", command="sh", args=["-c", "echo UP; exec cat"], env={"ACCEPTANCE_MARK": s.mark.decode()})
+            if result.is_error:
+                break
+            sids.append(result["session_id"])
+            expect(len(sids) < 64, "an error when there are none left", f"{len(sids)} sessions")
+        expect(result["code"] == "spawn_failed" and "EMFILE" in result["message"], "spawn_failed that names EMFILE", result)
+        fields(await s.send(sids[0], "still\n", wait={"text": "still"}), found=True)
+        # Closing needs some itself, to see who belongs to a session; and must not say that it ended what lives.
+        for sid in sids[len(sids) // 2:]:
+            await s.close(sid)
+        sid = await s.sh("echo UP; exec cat")
+        await s.up(sid)
+        for sid in [*sids[:len(sids) // 2], sid]:
+            await s.close(sid)
+        left = await gone(s.mark, 1)
+        expect(not left, "no process left", list(left.values()))
+        return f"{len(sids)} sessions with 64 descriptors"
+
+
+@check(limit=240, server=False, backends=PTY, transports=STDIO)
+async def a_thousand_sessions():
+    count = times(1000)
+    async with harness.connect("--max-sessions", str(count)) as s:
+        sids = []
+
+        async def one(i):
+            sids.append(await s.sh(f"echo UP {i}; exec cat"))
+
+        start = time.monotonic()
+        await many(count, 8, one)
+        took = time.monotonic() - start
+        await s.err(["limit_reached"], "spawn", command="cat")
+        expect(len(await s.sessions()) == count, f"{count} listed", str(len(await s.sessions())))
+        await asyncio.gather(*(s.up(sid) for sid in sids[::50]))
+        figures = s.figures()
+
+        async def end(i):
+            await s.close(sids[i])
+
+        await many(count, 8, end)
+        left = await gone(s.mark, 2)
+        expect(not left and not await s.sessions() and s.zombies() == 0, "nothing left", list(left.values()))
+        return f"started in {took:.1f} s, {figures}"
+
+
+# ------------------------------------------------------------------------------------ clients
+class Raw:
+    """A client that says what it likes."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def say(self, line):
+        self.process.stdin.write(line if isinstance(line, bytes) else (json.dumps(line) + "\n").encode())
+
+    async def hear(self, id, seconds=20):
+        """The answer with that id; others are passed over."""
+        async def find():
+            while True:
+                line = await self.process.stdout.readline()
+                expect(line, "a server that lives", "it went away")
+                answer = json.loads(line)
+                if answer.get("id") == id:
+                    return answer
+
+        return await asyncio.wait_for(find(), seconds)
+
+    async def call(self, id, tool, **arguments):
+        self.say({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+        return (await self.hear(id))["result"]["structuredContent"]
+
+    def kb(self):
+        status = open(f"/proc/{self.process.pid}/status").read()
+        return int(status.split("VmRSS:")[1].split()[0])
+
+
+@asynccontextmanager
+async def raw():
+    words = [harness.SERVER, "mcp"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    process = await asyncio.create_subprocess_exec(*words, limit=64 << 20, env={**os.environ, "HOME": HOME}, **pipes)
+    try:
+        client = Raw(process)
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+        client.say({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello})
+        await client.hear("hello")
+        client.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        yield client
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+NONSENSE = [b"\n", b"{\n", b"null\n", b"[]\n", b"[1,2]\n", b"42\n", b'"text"\n', b"\xff\xfe\x00\n", b'{"jsonrpc":"1.0","id":1,"method":"x"}\n',
+            b'{"jsonrpc":"2.0","id":{},"method":"tools/list"}\n', b'{"jsonrpc":"2.0","id":1}\n', b'{"jsonrpc":"2.0","result":{},"id":77}\n',
+            b'{"jsonrpc":"2.0","id":2,"method":"tools/call"}\n', b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n',
+            b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":7}}\n', b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}\n',
+            b"[" * 20_000 + b"\n", b'{"a":' * 20_000 + b"\n", b'{"jsonrpc":"2.0","id":5,"method":"' + b"m" * 100_000 + b'"}\n']
+
+
+@check(limit=120, server=False, backends=PTY, transports=STDIO)
+async def nonsense_is_answered_or_passed_over():
+    async with raw() as client:
+        for i, line in enumerate(NONSENSE):
+            client.say(line)
+            said = await client.call(1000 + i, "list_sessions")
+            expect(said.get("sessions") == [], "an answer after nonsense", [line[:60].decode(errors="replace"), said])
+        # As many bytes as are read of a line, and more.
+        for length in (8 << 20, 15 << 20, 17 << 20, 40 << 20):
+            client.say(b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"' + b"y" * length + b'"}}\n')
+            await client.process.stdin.drain()
+            said = await client.call(2000 + length, "list_sessions")
+            expect(said.get("sessions") == [], f"an answer after {length} bytes", said)
+        expect(client.kb() < 256 * 1024, "bounded memory", f"{client.kb()} KB")
+        return f"{len(NONSENSE)} kinds, lines up to 40 MiB, {client.kb()} KB"
+
+
+@check(limit=60, server=False, backends=PTY, transports=STDIO)
+async def the_same_id_again_and_again_harms_nobody():
+    async with raw() as client:
+        sid = (await client.call(1, "spawn", command="cat"))["session_id"]
+        for _ in range(500):
+            client.say({"jsonrpc": "2.0", "id": 9, "method": "tools/call",
+                        "params": {"name": "wait_for_text", "arguments": {"session_id": sid, "pattern": "NEVER", "timeout_ms": 500}}})
+        await client.hear(9)
+        until = time.monotonic() + 20
+        while (waits := (await client.call(10_000 + time.monotonic_ns(), "list_sessions"))["sessions"][0]["waits"]) > 0:
+            expect(time.monotonic() < until, "no wait left", f"{waits} waits")
+            await asyncio.sleep(0.1)
+
+
+@check(limit=60, server=False, backends=PTY, transports=STDIO)
+async def a_killed_client_leaves_nothing():
+    async with raw() as client:
+        sid = (await client.call(1, "spawn", command="cat", env={"ACCEPTANCE_MARK": "killed-client"}))["session_id"]
+        for i in range(20):
+            client.say({"jsonrpc": "2.0", "id": 100 + i, "method": "tools/call",
+                        "params": {"name": "wait_for_text", "arguments": {"session_id": sid, "pattern": "NEVER", "timeout_ms": 600_000}}})
+        await client.call(2, "list_sessions")
+        start = time.monotonic()
+        # What a client's end does: nobody writes, and nobody reads.
+        client.process.stdin.close()
+        client.process._transport.get_pipe_transport(1).close()
+        await asyncio.wait_for(client.process.wait(), 10)
+        expect(not await gone(b"killed-client", 1), "no process left", "some are")
+        return f"ended after {(time.monotonic() - start) * 1000:.0f} ms"

@@ -1,0 +1,371 @@
+"""What goes wrong around a server: limits of memory, processes, descriptors, terminals and disks; clocks that jump;
+signals that were blocked; and programs that outlive, flood or stop their terminal. The rows are those of
+design/faults.md. A check that the machine does not let us make says so: "not run: …"."""
+
+import asyncio
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+from contextlib import asynccontextmanager, contextmanager, suppress
+
+import harness
+from harness import HOME, PYTHON, begin, check, expect, fields, gone, many, processes, times
+
+PTY = ["pty"]
+STDIO = ["stdio"]
+HERE = {"server": False, "backends": PTY, "transports": STDIO}  # checks that start a server of their own kind
+CAT = "echo UP; exec cat"
+
+
+@asynccontextmanager
+async def under(words, *flags, outer="", env=None):
+    """A server that a shell starts after these words; `set -- … "$@"` in them starts it by something else."""
+    folder = tempfile.mkdtemp(prefix="awaitty-under-")
+    os.chmod(folder, 0o755)
+    script, real = os.path.join(folder, "awaitty"), harness.SERVER
+    with open(script, "w") as file:
+        whole = shlex.quote(f'set -- {shlex.quote(real)} "$@"\n{words}\nexec "$@"')
+        file.write(f'#!/bin/sh\nexec {outer} bash -ec {whole} bash "$@"\n')
+    os.chmod(script, 0o755)
+    try:
+        harness.SERVER = script
+        async with harness.connect(*flags, env=env) as s:
+            yield s
+    finally:
+        harness.SERVER = real
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cannot_mount():
+    """Why this machine lets us mount nothing, if so."""
+    tried = subprocess.run(["unshare", "-m", "true"], capture_output=True, text=True, check=False)
+    return f"not run: {tried.stderr.strip()}" if tried.returncode else None
+
+
+async def answers(s, sid, seconds=5.0):
+    """Somebody else's program answers; in how long."""
+    word = f"hello{random.randrange(10**9)}"
+    result = await s.send(sid, f"{word}\n", wait={"text": word})
+    fields(result, found=True)
+    expect(result.took < seconds, f"an answer within {seconds} s", {"took": result.took})
+    return result.took
+
+
+async def none_left(s, seconds=2):
+    left = await gone(s.mark, seconds)
+    expect(not left, "no process left", list(left.values()))
+
+
+# ------------------------------------------------------------------------------------ ends of programs
+@check(limit=60, backends=PTY)
+async def an_exit_after_the_end_of_output_is_told(s):
+    """F02. Also where the terminal is opened again in between."""
+    for back in ("", "exec >/dev/tty; echo BACK; "):
+        sid = await s.sh(f"echo UP; exec <&- >&- 2>&-; sleep 0.3; {back}exit 3")
+        calls = [s.ok("wait_for_exit", session_id=sid), s.ok("wait_for_exit", session_id=sid), s.wait(sid, "NEVER")]
+        for result in await asyncio.gather(*calls):
+            fields(result, exited=True, exit_code=3, signal=None)
+            expect(0.2 < result.took < 3, "an answer at the exit, not at the end of output", {"took": result.took})
+        fields((await s.sessions())[sid], state="exited", exit_code=3)
+        fields(await s.close(sid), exit_code=3)
+
+
+HOLDER = """
+import os, signal, sys, time
+tty = os.ttyname(0)
+if os.fork() == 0:
+    os.setsid()
+    for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(s, signal.SIG_IGN)
+    if os.fork() == 0:
+        out = 1
+        while sys.argv[1] != 'quiet':
+            try: os.write(out, b'still here ' * 300 + b'\\n')
+            except OSError:
+                try: out = os.open(tty, os.O_RDWR | os.O_NOCTTY) if sys.argv[1] == 'opens' else 1
+                except OSError: time.sleep(0.01)
+        time.sleep(600)
+    os._exit(0)
+os.wait(); time.sleep(0.2); os._exit(7)
+"""
+
+
+def holder_check(how):
+    @check(limit=60, name=f"who_{how}_and_outlives_the_leader_delays_no_exit", backends=PTY)
+    async def run(s):
+        """F05: its parents are gone, it has its own session and hears no SIGHUP."""
+        other, sid = await s.sh(CAT), await s.py(HOLDER, how)
+        result = fields(await s.ok("wait_for_exit", session_id=sid, timeout_ms=10_000), exited=True, exit_code=7)
+        expect(result.took < 3.2, "the exit within 2 s and what the machine needs", {"took": result.took})
+        alive = [argv for argv in processes(s.mark).values() if "import os" in argv]
+        expect(alive, "a holder that lives", processes(s.mark))
+        await s.err(["exited"], "send_input", session_id=sid, input="x")
+        await answers(s, other)
+        closed = await s.close(sid, grace_ms=200)
+        fields(closed, exit_code=7)
+        expect(closed.took < 3, "an end soon after the grace", {"took": closed.took})
+        await s.close(other)
+        await none_left(s)
+
+
+for _how in ("quiet", "floods", "opens"):
+    holder_check(_how)
+
+
+# ------------------------------------------------------------------------------------ how a server was started
+@check(limit=60, **HERE)
+async def signals_that_were_blocked_reach_programs():
+    """F13."""
+    names = "INT,TERM,HUP,QUIT,TSTP,CHLD,WINCH,XFSZ"
+    told = os.path.join(tempfile.mkdtemp(dir=HOME), "status")
+    # No shell in between: some begin by unblocking what is blocked.
+    by = f"env --block-signal={names} --ignore-signal={names}"
+    words = f'{by} grep Sig /proc/self/status >{told}\nset -- {by} "$@"'
+    async with under(words) as s:
+        given = dict(re.findall(r"(\w+):\s+([0-9a-f]{16})", open(told).read()))
+        bits = lambda words: sum(1 << (getattr(signal, f"SIG{name}") - 1) for name in words.split(","))
+        expect(int(given["SigBlk"], 16) & bits("INT,TERM,HUP,QUIT") == bits("INT,TERM,HUP,QUIT"), "a server with signals blocked", given)
+        expect(int(given["SigIgn"], 16) & bits("INT,TERM,HUP,QUIT") == bits("INT,TERM,HUP,QUIT"), "a server with signals ignored", given)
+        sid = await s.spawn("grep", "Sig", "/proc/self/status")
+        await s.ok("wait_for_exit", session_id=sid)
+        text = await s.text(sid)
+        came = dict(re.findall(r"(\w+):\s+([0-9a-f]{16})", text))
+        expect(came.get("SigBlk") == came.get("SigIgn") == "0" * 16, "nothing blocked, nothing ignored", text)
+        sid = await s.spawn("sleep", "60")
+        result = await s.ok("send_input", session_id=sid, keys=["ctrl+c"], wait={"exit": True, "timeout_ms": 5000})
+        fields(result, exited=True, signal="SIGINT")
+        sid = await s.spawn("sleep", "60")
+        result = fields(await s.close(sid), signal="SIGHUP")
+        expect(result.took < 1.5, "an end by the first signal", {"took": result.took})
+
+
+@check(limit=120, **HERE)
+async def a_memory_limit_is_no_end_of_the_server():
+    """F17: a gibibyte of addresses, and floods of long coloured lines."""
+    async with under("ulimit -v 1048576") as s:
+        other = await s.sh(CAT)
+        await s.up(other)
+        line = "".join(f"\033[38;5;{n}mc{n}" for n in range(100))
+        sids, refused, most = [], 0, 0
+        for _ in range(max(12, times(40))):
+            result = await s.call("spawn", command="yes", args=[line], env={"ACCEPTANCE_MARK": s.mark.decode()}, cols=1000, rows=100)
+            if result.is_error:
+                expect(result.get("code") in ("spawn_failed", "limit_reached"), "spawn_failed or limit_reached", result)
+                refused += 1
+            else:
+                sids.append(result["session_id"])
+        expect(sids, "at least one session", "none")
+        until = time.monotonic() + max(3, times(30))
+        while time.monotonic() < until:
+            most = max(most, s.figures()["kb"])
+            await s.ok("list_sessions")
+            await asyncio.sleep(0.1)
+        expect(s.process.returncode is None, "a server that lives", str(s.process.returncode))
+        expect(most < 900 * 1024, "bounded memory", f"{most} KB")
+        await answers(s, other, 10)
+        for sid in sids:
+            await s.close(sid)
+        await answers(s, await s.sh(CAT))
+        return f"{len(sids)} sessions, {refused} refused, {most} KB"
+
+
+# ------------------------------------------------------------------------------------ floods
+FLOODS = {"plain": "flooding for ever", "coloured": "\033[31mred\033[42;1mgreen\033[0m flooding\033[38;2;1;2;3m", "CJK": "漢字かな交じり文 🎉 flooding"}
+
+
+@check(limit=120, backends=PTY)
+async def floods_of_all_kinds_are_in_nobodys_way(s):
+    """F30."""
+    other, told = await s.sh(CAT), []
+    await s.up(other)
+    for count, kinds in ((1, ["plain"]), (1, ["coloured"]), (1, ["CJK"]), (2, ["CJK", "coloured"]), (4, ["plain", "CJK", "coloured", "plain"])):
+        sids = [await s.spawn("yes", FLOODS[kind]) for kind in kinds]
+        await asyncio.gather(*(s.up(sid, "flooding") for sid in sids))
+        waits = [begin(s.wait(sid, "NEVER", timeout_ms=800)) for sid in sids]
+        waits += [begin(s.ok("wait_for_exit", session_id=sid, timeout_ms=800)) for sid in sids]
+        took = []
+        while not all(wait.done() for wait in waits):
+            took += [await answers(s, other), (await s.ok("list_sessions")).took]
+        middle = statistics.median(took)
+        expect(middle < 1, "others answered (median) within 1 s", took)
+        for wait in waits:
+            result = fields(await wait, outcome="timeout")
+            expect(0.75 < result.took < 3, "a timeout that is kept", {"took": result.took})
+        for sid in sids[1:]:
+            expect((await s.close(sid)).took < 3, "a close at once", count)
+        result = await s.ok("send_input", session_id=sids[0], keys=["ctrl+c"], wait={"exit": True, "timeout_ms": 5000})
+        fields(result, exited=True, signal="SIGINT")
+        await s.close(sids[0])
+        told.append(f"{count}: {middle * 1000:.0f}/{max(took) * 1000:.0f}")
+    return f"median/max ms of others: {', '.join(told)}"
+
+
+@check(limit=60, backends=PTY)
+async def resizes_during_a_flood_end_in_the_last_size(s):
+    """F42."""
+    sid = await s.sh("yes flooding & echo UP; read x; kill $!; wait; echo SIZE $(stty size); exec cat")
+    await s.up(sid, "flooding")
+    chance = random.Random(2)
+    sizes = [(chance.randint(2, 300), chance.randint(2, 100)) for _ in range(times(1000))]
+    for start in range(0, len(sizes), 50):
+        await asyncio.gather(*(s.ok("resize_session", session_id=sid, cols=c, rows=r) for c, r in sizes[start:start + 50]))
+    fields(await s.ok("resize_session", session_id=sid, cols=93, rows=35), cols=93, rows=35)
+    fields(await s.send(sid, "\n", wait={"text": "SIZE 35 93$", "timeout_ms": 20_000}), found=True)
+    one, size = (await s.sessions())[sid], (await s.ok("snapshot", session_id=sid))["size"]
+    expect((one["cols"], one["rows"]) == (size["cols"], size["rows"]) == (93, 35), "93x35", [one, size])
+
+
+@check(limit=120, backends=PTY)
+async def queries_whose_answers_nobody_reads_fill_nothing(s):
+    """F45: in lines, where the kernel drops what is too much, and raw, where it takes no more."""
+    other = await s.sh(CAT)
+    await s.up(other)
+    script = "import os,sys,time,tty\nif sys.argv[1]=='raw': tty.setraw(0)\nos.system('stty -echo')\nd=b'\\x1b[6n'*400_000+b'ALL PRINTED'\nwhile d: d=d[os.write(1,d):]\ntime.sleep(600)"
+    told = []
+    for how in ("lines", "raw"):
+        before = s.figures()["kb"]
+        sid = await s.py(script, how)
+        start = time.monotonic()
+        wait = begin(s.wait(sid, "ALL PRINTED", timeout_ms=40_000))
+        while not wait.done():
+            await answers(s, other)
+        fields(await wait, found=True)
+        took, grown = time.monotonic() - start, s.figures()["kb"] - before
+        expect(grown < 32 * 1024, "memory that stays as it is", f"{grown} KB more")
+        exits = {"wait": {"exit": True, "timeout_ms": 5000}} if how == "lines" else {}
+        result = await s.ok("send_input", session_id=sid, keys=["ctrl+c"], **exits)
+        fields(result, **({"exited": True, "signal": "SIGINT"} if exits else {"sent_bytes": 1}))
+        await s.ok("send_input", session_id=other, keys=["ctrl+u"])
+        expect((await s.close(sid)).took < 3, "an end at once", how)
+        told.append(f"{how} {took:.1f} s, {grown} KB")
+    return "; ".join(told)
+
+
+@check(limit=120, backends=PTY)
+async def patterns_that_match_nothing_stall_nobody(s):
+    """F53: on the largest screen, under a flood."""
+    other, sid = await s.sh(CAT), await s.spawn("yes", "a" * 990 + " flooding", cols=1000, rows=500)
+    await asyncio.gather(s.up(other), s.up(sid, "flooding"))
+    words = "|".join(f"word{i:05}" for i in range(1000))[:4096].rstrip("|")
+    told = []
+    for pattern in ("", "x*", "(|a)", "^", "$", "(?m)^", "b?", words):
+        calls = [s.call("wait_for_text", session_id=sid, pattern=pattern, timeout_ms=500, since=since) for since in ("now", "screen")]
+        calls += [s.call("search_output", session_id=sid, pattern=pattern), s.call("read_output", session_id=sid, pattern=pattern)]
+        tasks = [begin(one) for one in calls]
+        while not all(task.done() for task in tasks):
+            await answers(s, other)
+        for result in await asyncio.gather(*tasks):
+            if result.is_error:
+                expect(result.get("code") in ("bad_pattern", "bad_argument") and len(result["message"]) > 20, "a clear error", result)
+            expect(result.took < 5, "an answer in bounded time", {"pattern": pattern[:20], "took": result.took})
+            told.append(result.took)
+        if pattern == words:
+            fields(tasks[0].result(), found=False, outcome="timeout")
+    return f"at most {max(told):.2f} s"
+
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static atomic_int calls;
+static long jump(void) { return atomic_fetch_add(&calls, 1) % 2 ? 86400 : -86400; }
+static int is_wall(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE; }
+int clock_gettime(clockid_t clock, struct timespec *at) {
+    int result = syscall(SYS_clock_gettime, clock, at);
+    if (!result && is_wall(clock)) at->tv_sec += jump();
+    return result;
+}
+int gettimeofday(struct timeval *at, void *zone) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    at->tv_sec = now.tv_sec, at->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+time_t time(time_t *at) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (at) *at = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+@check(limit=60, **HERE)
+async def a_wall_clock_that_jumps_moves_no_wait():
+    """F39: a day ahead and a day back, at each look."""
+    if not shutil.which("cc"):
+        return "not run: no C compiler"
+    folder = tempfile.mkdtemp(dir=HOME)
+    library = os.path.join(folder, "jumps.so")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", library], input=SHIM.encode(), check=True)
+    # Only the server: what it starts is not under test.
+    async with under(f'set -- env LD_PRELOAD={library} "$@"') as s:
+        sid = await s.sh("for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.1; done; echo UP; exec cat", record=True, env={"LD_PRELOAD": ""})
+        start = time.monotonic()
+        await s.up(sid)
+        for _ in range(3):
+            result = fields(await s.wait(sid, "NEVER", timeout_ms=500), outcome="timeout")
+            expect(0.45 < result.took < 2, "a timeout of 500 ms", {"took": result.took})
+            result = await s.ok("wait_for_screen_change", session_id=sid, since="now", timeout_ms=500)
+            expect(0.45 < result.took < 2, "a timeout of 500 ms", {"took": result.took})
+        result = await s.send(sid, "x\n", wait={"settled": 300, "timeout_ms": 5000})
+        fields(result, outcome="met")
+        expect(0.28 < result.took < 3, "settled after 300 ms", {"took": result.took})
+        one = (await s.sessions())[sid]
+        off = abs(one["created"] / 1000 - time.time())
+        expect(off > 80_000, "a server whose clock jumps, or nothing was checked", f"created is off by {off:.0f} s")
+        expect(one["idle_ms"] < 60_000, "idle for some seconds", one)
+        ending = await s.sh("echo UP; exec sleep 600", ttl_ms=500, env={"LD_PRELOAD": ""})
+        result = fields(await s.ok("wait_for_exit", session_id=ending, timeout_ms=5000), exited=True)
+        expect(0.3 < result.took < 2, "an end after 500 ms", {"took": result.took})
+        path = os.path.join(folder, "a.cast")
+        fields(await s.ok("save_recording", session_id=sid, path=path), complete=True)
+        head, *events = map(json.loads, open(path).read().splitlines())
+        fields(head, version=3)  # whose times are since the event before
+        times_of = [event[0] for event in events]
+        expect(len(events) >= 8 and min(times_of) >= 0, "times that never go back", times_of)
+        expect(0.6 < sum(times_of) < time.monotonic() - start + 1, "times that add up", times_of)
+        return f"off by {off:.0f} s, {len(events)} events over {sum(times_of):.1f} s"
+
+
+async def recorded_until_cut(s):
+    """A flood into a recording that has no room for it."""
+    other = await s.sh(CAT)
+    await s.up(other)
+    sid = await s.sh("seq 1 60000; echo UP; exec cat", record=True)
+    await s.up(sid)
+    await answers(s, sid)
+    until = time.monotonic() + 5
+    while not (note := (await s.sessions())[sid].get("recording_note")):
+        expect(time.monotonic() < until, "a note that the recording is cut", (await s.sessions())[sid])
+        await asyncio.sleep(0.05)
+    path = os.path.join(tempfile.mkdtemp(dir=HOME), "a.txt")
+    result = fields(await s.ok("save_recording", session_id=sid, path=path), complete=False)
+    expect(open(path).read().startswith("1\n2\n3\n"), "what was recorded", open(path).read()[:100])
+    await answers(s, other)
+    await answers(s, sid)
+    again = await s.call("spawn", command="cat", record=True, env={"ACCEPTANCE_MARK": s.mark.decode()})
+    expect(not again.is_error or again.get("code") == "spawn_failed", "another, or a clear error", again)
+    await s.close(sid)
+    return f"{note} / {result.get('note')}"
+
+
+@check(limit=60, **HERE)
+async def a_full_disk_cuts_the_recording_only():
+    """F64."""
+    if why := cannot_mount():
+        return why
+    folder = tempfile.mkdtemp(dir=HOME)
+    async with under(f"mount -t tmpfs -o size=64k tmpfs {folder}", outer="unshare -m", env={"AWAITTY_RECORDINGS": folder}) as s:
+        return await recorded_until_cut(s)
