@@ -32,7 +32,8 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// All Rust files with their text.
 fn sources() -> Vec<(PathBuf, String)> {
-    let found = files(&root().join("crates"), "rs");
+    let mut found = files(&root().join("crates"), "rs");
+    found.extend(files(&root().join("benches"), "rs"));
     assert!(found.len() > 20, "the sources are there");
     found
         .into_iter()

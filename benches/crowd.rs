@@ -1,0 +1,132 @@
+//! How many: sessions and waits, what they take, and what they do when nothing happens.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::clients::Piped;
+use crate::report::{Goal, Report};
+use crate::streams::{COLS, ROWS};
+use crate::terminal::now;
+
+const SESSIONS: usize = 1_000;
+const WAITS: usize = 10_000;
+const ROUNDS: usize = 5;
+const QUIET: Duration = Duration::from_secs(30);
+
+const ROOM: [&str; 6] = ["--max-sessions", "1100", "--max-waits", "11000", "--max-calls", "12000"];
+
+fn field(path: &str, name: &str) -> f64 {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
+}
+
+/// What the server has in memory, in KB.
+fn memory_of(server: &Piped) -> f64 {
+    field(&format!("/proc/{}/status", server.pid()), "VmRSS")
+}
+
+/// How often its threads have woken, and how long they have run, in ms.
+fn work_of(server: &Piped) -> (f64, f64) {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
+    let mut work = (0.0, 0.0);
+    for task in tasks.flatten() {
+        let path = task.path().display().to_string();
+        work.0 += field(&format!("{path}/status"), "voluntary_ctxt_switches");
+        let times = std::fs::read_to_string(format!("{path}/schedstat")).unwrap_or_default();
+        work.1 +=
+            times.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e6;
+    }
+    work
+}
+
+fn spawn(server: &mut Piped, script: &str) -> String {
+    let spawn = json!({"command": "sh", "args": ["-c", script], "cols": COLS, "rows": ROWS});
+    server.call("spawn", &spawn)["session_id"].as_str().unwrap().to_owned()
+}
+
+/// What a session takes: idle, and with its scrollback full.
+pub(crate) fn memory(report: &mut Report) {
+    let (mut took, mut idle, mut full) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let mut server = Piped::start(&ROOM);
+        spawn(&mut server, "exec cat");
+        let (before, start) = (memory_of(&server), now());
+        (0..SESSIONS).for_each(|_| drop(spawn(&mut server, "exec cat")));
+        took.push((now() - start) / 1e9);
+        idle.push((memory_of(&server) - before) / SESSIONS as f64);
+        full.push(full_scrollback());
+    }
+    report.figure("1 000 sessions: time to start them", "s", &took, Goal::None);
+    report.figure("an idle session", "KB", &idle, Goal::AtMost(200.0));
+    report.figure("a session with 10 000 full lines", "MB", &full, Goal::AtMost(1.5));
+}
+
+/// What ten sessions take whose lines are all as long as their terminals are wide, each, in MB.
+fn full_scrollback() -> f64 {
+    const COUNT: usize = 10;
+    let mut server = Piped::start(&[]);
+    let idle = spawn(&mut server, "exec cat");
+    server.call("snapshot", &json!({"session_id": idle}));
+    let before = memory_of(&server);
+    for _ in 0..COUNT {
+        let lines =
+            "for (i = 0; i < 10100; i++) printf \"%08d %0110d\\r\\n\", i, i; print \"EN\" \"D\"";
+        let full = spawn(&mut server, &format!("awk 'BEGIN {{ {lines} }}'; exec cat"));
+        let wait =
+            json!({"session_id": full, "pattern": "END", "since": "screen", "timeout_ms": 60_000});
+        assert_eq!(server.call("wait_for_text", &wait)["outcome"], "met");
+    }
+    (memory_of(&server) - before) / 1024.0 / COUNT as f64
+}
+
+fn wait_never(server: &mut Piped, session: &str) -> u64 {
+    server.send(
+        "wait_for_text",
+        &json!({"session_id": session, "pattern": "NEVER", "timeout_ms": 3_600_000}),
+    )
+}
+
+/// Waits that nothing happens to, and waits on a program that floods.
+pub(crate) fn waits(report: &mut Report) {
+    let mut server = Piped::start(&ROOM);
+    let sessions: Vec<String> = (0..SESSIONS).map(|_| spawn(&mut server, "exec cat")).collect();
+    for session in &sessions {
+        for _ in 0..WAITS / SESSIONS {
+            wait_never(&mut server, session);
+        }
+        server.until_waits(session, (WAITS / SESSIONS) as u64);
+    }
+    let before = work_of(&server);
+    let end = Instant::now() + QUIET;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
+    let after = work_of(&server);
+    let row = "1 000 sessions, 10 000 waits: in 30 s";
+    report.figure(&format!("{row}, wake-ups"), "", &[after.0 - before.0], Goal::AtMost(0.0));
+    report.figure(&format!("{row}, CPU"), "ms", &[after.1 - before.1], Goal::AtMost(0.0));
+    drop(server);
+    let rounds: Vec<_> = (0..ROUNDS).map(|_| (flooded(WAITS), flooded(1))).collect();
+    report.ratio("a flood with 10 000 waits, against one", "MB/s", &rounds, Goal::AtLeast(0.9));
+}
+
+/// How fast a program is drained on which so many wait.
+fn flooded(waits: usize) -> f64 {
+    const LINES: usize = 8_000_000;
+    let mut server = Piped::start(&ROOM);
+    let script = format!("read x; seq 1000000 {}; echo EN''D; exec cat", 1_000_000 + LINES - 1);
+    let session = spawn(&mut server, &script);
+    for _ in 0..waits {
+        wait_never(&mut server, &session);
+    }
+    server.until_waits(&session, waits as u64);
+    let start = now();
+    let wait = json!({"text": "END", "timeout_ms": 600_000});
+    let sent: Value =
+        server.call("send_input", &json!({"session_id": session, "input": "\n", "wait": wait}));
+    assert_eq!(sent["outcome"], "met");
+    // Each line is seven digits, and ends with two characters.
+    LINES as f64 * 9.0 / 1e6 / ((now() - start) / 1e9)
+}

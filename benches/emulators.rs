@@ -1,0 +1,157 @@
+//! The screen alone, in memory: bytes per second against the parser `vte` alone and the emulators of other projects, what a
+//! screen and its scrollback take, and what a change of columns costs.
+
+use std::hint::black_box;
+use std::num::NonZero;
+use std::time::Duration;
+
+use alacritty_terminal::event::VoidListener;
+use alacritty_terminal::term::test::TermSize;
+use alacritty_terminal::term::{Config, Term};
+use alacritty_terminal::vte::ansi::Processor;
+use awaitty_core::{Screen, Session, Time};
+
+use crate::report::{Goal, Report, percentile};
+use crate::streams::{COLS, ROWS, STREAMS, colour, stream};
+use crate::terminal::now;
+
+const SCROLLBACK: usize = 10_000;
+const STREAM_BYTES: usize = 16 << 20;
+const ROUNDS: usize = 7;
+/// What one read from a terminal gives at most.
+const READ_BYTES: usize = 4095;
+
+struct Ignore;
+
+impl vte::Perform for Ignore {}
+
+fn feed_vte(bytes: &[u8]) {
+    let (mut parser, mut perform) = (vte::Parser::new(), Ignore);
+    bytes.chunks(READ_BYTES).for_each(|chunk| parser.advance(&mut perform, chunk));
+}
+
+/// What the server does with them, less the terminal and the waits.
+fn feed_ours(bytes: &[u8]) {
+    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, SCROLLBACK);
+    for (i, chunk) in bytes.chunks(READ_BYTES).enumerate() {
+        // At 100 MB/s a read takes 40 µs.
+        let now = Time(Duration::from_micros(40 * i as u64));
+        session.handle_output(now, chunk);
+    }
+    black_box(session.frame().seq());
+}
+
+fn feed_alacritty(bytes: &[u8]) {
+    let config = Config { scrolling_history: SCROLLBACK, ..Config::default() };
+    let mut term = Term::new(config, &TermSize::new(COLS, ROWS), VoidListener);
+    let mut processor: Processor = Processor::new();
+    bytes.chunks(READ_BYTES).for_each(|chunk| processor.advance(&mut term, chunk));
+    black_box(&term);
+}
+
+fn feed_vt100(bytes: &[u8]) {
+    let size = |count: usize| NonZero::new(count as u16).unwrap();
+    let mut parser = vt100::Parser::new(size(ROWS), size(COLS), SCROLLBACK);
+    bytes.chunks(READ_BYTES).for_each(|chunk| parser.process(chunk));
+    black_box(parser.screen().cursor_position());
+}
+
+fn feed_avt(bytes: &[u8]) {
+    let mut terminal = avt::Terminal::with_scrollback(COLS, ROWS, Some(SCROLLBACK)).unwrap();
+    // It takes text, so a read must not cut a character in two.
+    let mut rest = std::str::from_utf8(bytes).unwrap();
+    while !rest.is_empty() {
+        let end = READ_BYTES.min(rest.len());
+        let end = (0..=end).rev().find(|&at| rest.is_char_boundary(at)).unwrap();
+        let (now, later) = rest.split_at(end);
+        terminal.feed(now);
+        rest = later;
+    }
+    black_box(terminal.screen().visible_lines().count());
+}
+
+/// Those who read the same bytes, and what ours ought to be against them.
+type Reader = (&'static str, fn(&[u8]), Goal);
+
+const READERS: [Reader; 4] = [
+    ("alacritty_terminal", feed_alacritty, Goal::AtLeast(1.0)),
+    ("avt", feed_avt, Goal::AtLeast(1.0)),
+    ("vt100", feed_vt100, Goal::AtLeast(1.0)),
+    ("vte, which keeps no screen", feed_vte, Goal::None),
+];
+
+/// Megabytes per second.
+fn speed(feed: fn(&[u8]), bytes: &[u8]) -> f64 {
+    let start = now();
+    feed(black_box(bytes));
+    bytes.len() as f64 / 1e6 / ((now() - start) / 1e9)
+}
+
+/// The same bytes in memory, to everybody in turn.
+pub(crate) fn emulators(report: &mut Report) {
+    for (name, piece) in STREAMS {
+        let bytes = stream(piece, STREAM_BYTES).into_bytes();
+        let mut rounds = [const { Vec::new() }; READERS.len()];
+        for _ in 0..ROUNDS {
+            let ours = speed(feed_ours, &bytes);
+            for (rounds, (_, feed, _)) in rounds.iter_mut().zip(READERS) {
+                rounds.push((ours, speed(feed, &bytes)));
+            }
+        }
+        for (rounds, (peer, _, goal)) in rounds.iter().zip(READERS) {
+            report.ratio(&format!("{name} in memory, against {peer}"), "MB/s", rounds, goal);
+        }
+    }
+}
+
+/// The memory that the kernel has given us, in KB.
+fn resident() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * 4.096
+}
+
+/// What each of many costs, so that the pages of one do not matter. They are never freed, lest the
+/// next to be measured is made of their memory.
+fn each<T>(count: usize, make: impl Fn() -> T) -> f64 {
+    let before = resident();
+    (0..count).for_each(|_| std::mem::forget(black_box(make())));
+    (resident() - before) / count as f64
+}
+
+/// A screen whose scrollback is full of such lines.
+fn full(line: fn(usize, &mut String)) -> Screen {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    let mut text = String::new();
+    for i in 0..SCROLLBACK + ROWS {
+        text.clear();
+        line(i, &mut text);
+        screen.feed(text.as_bytes());
+    }
+    screen
+}
+
+fn eighty(i: usize, text: &mut String) {
+    *text += &format!("{i:08} {}\r\n", "x".repeat(71));
+}
+
+/// What a screen takes, and what a change of its columns costs.
+pub(crate) fn screens(report: &mut Report) {
+    let session = || Session::new(Time::from_ms(0), COLS, ROWS, SCROLLBACK);
+    let idle = [(); 3].map(|()| each(200, session));
+    report.figure("a screen with its history, idle", "KB", &idle, Goal::AtMost(200.0));
+    let less = percentile(&idle, 0.5);
+    for (name, line) in [("80 characters", eighty as fn(usize, &mut String)), ("colours", colour)] {
+        let lines = [(); 3].map(|()| (each(10, || full(line)) - less) / 1000.0);
+        let goal = if name == "colours" { Goal::None } else { Goal::AtMost(1.5) };
+        report.figure(&format!("10 000 lines of {name}, kept"), "MB", &lines, goal);
+    }
+    let mut screen = full(colour);
+    let mut resize = |cols| {
+        let start = now();
+        screen.resize(cols, ROWS);
+        (now() - start) / 1e3
+    };
+    let mut hundred = || (0..100).map(|i| resize([80, COLS][i % 2])).collect::<Vec<_>>();
+    let resizes = [(); 3].map(|()| percentile(&hundred(), 0.5));
+    report.figure("a change of columns with 10 000 lines kept", "µs", &resizes, Goal::None);
+}

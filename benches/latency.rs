@@ -1,0 +1,125 @@
+//! How soon: calls, prints, signals.
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::clients::{Folder, Http, Piped, signal as signal_command};
+use crate::report::{Goal, Report, percentile};
+use crate::terminal::{Printer, Raw, now, part};
+
+const ROUNDS: usize = 7;
+
+fn took<T>(act: impl FnOnce() -> T) -> f64 {
+    let start = now();
+    act();
+    (now() - start) / 1e3
+}
+
+/// A call that does nothing: over HTTP, against stdio.
+pub(crate) fn calls(report: &mut Report) {
+    let (mut stdio, mut http) = (Piped::start(&[]), Http::start());
+    let nothing = json!({"tmux": false});
+    let mut rounds = Vec::new();
+    for round in 0..=ROUNDS {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        for _ in 0..1_000 {
+            one.push(took(|| stdio.call("list_sessions", &nothing)));
+            other.push(took(|| {
+                assert!(http.call("list_sessions", &nothing).contains("\"sessions\":[]"))
+            }));
+        }
+        // The first is to warm up.
+        if round > 0 {
+            rounds.push((percentile(&other, 0.5), percentile(&one, 0.5)));
+        }
+    }
+    report.ratio("a call over HTTP, against stdio, p50", "µs", &rounds, Goal::AtMost(4.0));
+}
+
+/// From the program's write to the answer of a wait, against a read of its terminal and a call that does nothing.
+pub(crate) fn print(report: &mut Report) {
+    let folder = Folder::new("print");
+    let (ours, raw) = (folder.0.join("ours"), folder.0.join("raw"));
+    let (mut our_printer, mut raw_printer) = (Printer::new(&ours), Printer::new(&raw));
+    let program = std::env::current_exe().unwrap().display().to_string();
+    let mut server = Piped::start(&[]);
+    let env: serde_json::Map<_, _> = part("print", &ours)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    let spawned = server.call("spawn", &json!({"command": program, "args": [], "env": env}));
+    let session = spawned["session_id"].as_str().unwrap().to_owned();
+    let mut raw = Raw::start(Command::new(&program).envs(part("print", &raw)));
+    let printed = |text: &str| text.trim().trim_start_matches('T').parse::<f64>().unwrap();
+    let mut seq = json!(0);
+    let (mut middle, mut tail) = (Vec::new(), Vec::new());
+    for round in 0..=ROUNDS {
+        let (mut seen, mut floor) = (Vec::new(), Vec::new());
+        for _ in 0..400 {
+            let wait = json!({"session_id": session, "pattern": "T(\\d+)", "since": seq, "timeout_ms": 10_000});
+            let id = server.send("wait_for_text", &wait);
+            server.until_waits(&session, 1);
+            our_printer.print();
+            let answer = server.answer(id);
+            let end = now();
+            seen.push((end - printed(answer["match"]["text"].as_str().unwrap())) / 1e3);
+            seq = answer["seq"].clone();
+            raw_printer.print();
+            let line = raw.line();
+            let read = (now() - printed(&line)) / 1e3;
+            floor.push(read + took(|| server.call("list_sessions", &json!({"tmux": false}))));
+        }
+        if round > 0 {
+            middle.push((percentile(&seen, 0.5), percentile(&floor, 0.5)));
+            tail.push((percentile(&seen, 0.99), percentile(&floor, 0.99)));
+        }
+    }
+    report.ratio(
+        "print to answer, against a read and a call, p50",
+        "µs",
+        &middle,
+        Goal::AtMost(1.5),
+    );
+    report.ratio("print to answer, against a read and a call, p99", "µs", &tail, Goal::AtMost(3.0));
+}
+
+/// From the start of a process that signals to the answer of a wait, against one that writes to a socket.
+pub(crate) fn signal(report: &mut Report) {
+    let folder = Folder::new("signal");
+    let socket = folder.0.join("poked");
+    let poked = Printer::new(&socket);
+    let program = std::env::current_exe().unwrap();
+    let mut server = Piped::start(&[]);
+    let mut rounds = Vec::new();
+    for round in 0..=ROUNDS {
+        let (mut ours, mut floor) = (Vec::new(), Vec::new());
+        for _ in 0..50 {
+            let id = server.send("wait_for_channel", &json!({"channel": "bench"}));
+            // An answer to what was asked after it says that it has begun.
+            server.call("list_sessions", &json!({"tmux": false}));
+            let mut signal = signal_command(&server, "bench");
+            let start = now();
+            let mut child = signal.spawn().unwrap();
+            assert_eq!(server.answer(id)["outcome"], "met");
+            ours.push((now() - start) / 1e3);
+            child.wait().unwrap();
+            let mut poke = Command::new(&program);
+            poke.envs(part("poke", &socket)).stdin(Stdio::null()).stdout(Stdio::null());
+            let start = now();
+            let mut child = poke.spawn().unwrap();
+            poked.poked();
+            floor.push((now() - start) / 1e3);
+            child.wait().unwrap();
+        }
+        if round > 0 {
+            rounds.push((percentile(&ours, 0.5), percentile(&floor, 0.5)));
+        }
+    }
+    report.ratio(
+        "signal to answer, against a process and a socket",
+        "µs",
+        &rounds,
+        Goal::AtMost(1.5),
+    );
+}

@@ -1,0 +1,131 @@
+//! The table: printed as it comes, written down at the end, and compared with the run before.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+/// What a figure ought to be.
+#[derive(Clone, Copy)]
+pub(crate) enum Goal {
+    AtMost(f64),
+    AtLeast(f64),
+    /// It is told, and no more.
+    None,
+}
+
+/// The rows of a run.
+pub(crate) struct Report {
+    rows: Vec<Value>,
+}
+
+impl Report {
+    pub(crate) fn new() -> Report {
+        println!(
+            "{:<58} {:>11} {:>11} {:>7} {:>7} {:>7}  goal, for the median",
+            "", "ours", "against", "best", "median", "worst"
+        );
+        Report { rows: Vec::new() }
+    }
+
+    /// A figure and what it is measured against, of each round.
+    pub(crate) fn ratio(&mut self, name: &str, unit: &str, rounds: &[(f64, f64)], goal: Goal) {
+        let ratios: Vec<f64> = rounds.iter().map(|(ours, against)| ours / against).collect();
+        let middle = |pick: fn(&(f64, f64)) -> f64| {
+            percentile(&rounds.iter().map(pick).collect::<Vec<_>>(), 0.5)
+        };
+        let (ours, against) = (middle(|round| round.0), middle(|round| round.1));
+        let mut row = row(name, &ratios, goal);
+        row["unit"] = json!(unit);
+        (row["ours"], row["against"]) = (json!(ours), json!(against));
+        self.add(row, &shown(ours, unit), &shown(against, unit));
+    }
+
+    /// A figure that stands for itself, of each round.
+    pub(crate) fn figure(&mut self, name: &str, unit: &str, rounds: &[f64], goal: Goal) {
+        let mut row = row(name, rounds, goal);
+        row["unit"] = json!(unit);
+        self.add(row, unit, "");
+    }
+
+    fn add(&mut self, row: Value, ours: &str, against: &str) {
+        let number = |key: &str| short(row[key].as_f64().unwrap_or(f64::NAN));
+        println!(
+            "{:<58} {ours:>11} {against:>11} {:>7} {:>7} {:>7}  {}",
+            row["name"].as_str().unwrap_or_default(),
+            number("best"),
+            number("median"),
+            number("worst"),
+            row["goal"].as_str().unwrap_or_default()
+        );
+        self.rows.push(row);
+    }
+
+    /// Writes all down, and says what differs from the run before by more than the rounds of both do.
+    pub(crate) fn end(&self) {
+        let path = folder().join("bench.json");
+        let before = std::fs::read(&path).ok().and_then(|old| serde_json::from_slice(&old).ok());
+        let before: Vec<Value> = before.unwrap_or_default();
+        std::fs::write(&path, serde_json::to_string_pretty(&self.rows).unwrap()).unwrap();
+        let missed = self.rows.iter().filter(|row| row["is_met"] == false).count();
+        println!("\n{} rows, {missed} goals missed; also in target/bench.json", self.rows.len());
+        let mut compared = 0;
+        for row in &self.rows {
+            let Some(old) = before.iter().find(|old| old["name"] == row["name"]) else { continue };
+            compared += 1;
+            if !agree(row, old) {
+                let (new, old) = (row["median"].as_f64(), old["median"].as_f64());
+                println!("differs from the run before: {} {old:?} -> {new:?}", row["name"]);
+            }
+        }
+        if compared > 0 {
+            println!("{compared} rows compared with the run before");
+        }
+    }
+}
+
+/// Where results are written to.
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
+}
+
+/// Whether two runs say the same: their medians are no further apart than the rounds of one of them.
+fn agree(one: &Value, other: &Value) -> bool {
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(f64::NAN);
+    let spread = |row: &Value| (number(row, "worst") - number(row, "best")).abs();
+    let apart = (number(one, "median") - number(other, "median")).abs();
+    apart <= spread(one).max(spread(other))
+}
+
+fn row(name: &str, values: &[f64], goal: Goal) -> Value {
+    let (least, most) = (percentile(values, 0.0), percentile(values, 1.0));
+    let (best, worst) = if let Goal::AtLeast(_) = goal { (most, least) } else { (least, most) };
+    let median = percentile(values, 0.5);
+    let (said, is_met) = goal.judge(median);
+    json!({"name": name, "best": best, "median": median, "worst": worst, "goal": said, "is_met": is_met})
+}
+
+impl Goal {
+    fn judge(self, value: f64) -> (String, Option<bool>) {
+        let (said, is_met) = match self {
+            Goal::AtMost(most) => (format!("at most {most}"), value <= most),
+            Goal::AtLeast(least) => (format!("at least {least}"), value >= least),
+            Goal::None => return (String::new(), None),
+        };
+        (if is_met { said } else { format!("{said}: MISSED") }, Some(is_met))
+    }
+}
+
+fn short(value: f64) -> String {
+    format!("{value:.*}", if value.abs() < 100.0 { 2 } else { 0 })
+}
+
+fn shown(value: f64, unit: &str) -> String {
+    format!("{} {unit}", short(value))
+}
+
+/// The value below which that part of them is.
+pub(crate) fn percentile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[(part * (sorted.len() - 1) as f64).round() as usize]
+}

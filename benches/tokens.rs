@@ -1,0 +1,90 @@
+//! What a model reads after one act: what changed, against the whole screen.
+
+use serde_json::{Value, json};
+
+use crate::clients::{Folder, Piped};
+use crate::report::{Goal, Report};
+use crate::streams::{COLS, ROWS};
+
+const ROUNDS: usize = 3;
+
+/// Characters of a token, about: of English and of code, with the tokenizers that models use.
+const CHARS_PER_TOKEN: f64 = 4.0;
+
+/// A real program, how it is started, what shows that it is there, and the keys of one act.
+struct Act(&'static str, &'static [&'static str], &'static str, &'static [&'static str]);
+
+const ACTS: [Act; 10] = [
+    Act("bash", &["bash", "--norc"], "\\$", &["l", "s", "enter"]),
+    Act("zsh", &["zsh", "-f"], "[%#]", &["l", "s", "enter"]),
+    Act("fish", &["fish", "--no-config"], "[>#]", &["l", "s", "enter"]),
+    Act("python3", &["python3", "-q"], ">>>", &["6", "*", "7", "enter"]),
+    Act("vim", &["vim", "-u", "NONE", "-N", "lines.txt"], "line 1", &["d", "d"]),
+    Act("less", &["less", "lines.txt"], "line 1", &["j"]),
+    Act("nano", &["nano", "-I", "lines.txt"], "line 1", &["ctrl+k"]),
+    Act("htop", &["htop"], "PID", &["down"]),
+    Act(
+        "dialog",
+        &[
+            "dialog", "--menu", "Choose", "20", "60", "10", "1", "Paper", "2", "Copper", "3",
+            "Lanterns",
+        ],
+        "Lanterns",
+        &["down"],
+    ),
+    Act("mc", &["mc", "-u"], "Name", &["down"]),
+];
+
+/// One act of each program: its answer with what changed, against a snapshot.
+pub(crate) fn tokens(report: &mut Report) {
+    let folder = Folder::new("tokens");
+    let lines: String =
+        (1..200).map(|i| format!("line {i} of a file that is longer than a screen\n")).collect();
+    std::fs::write(folder.0.join("lines.txt"), lines).unwrap();
+    let home = folder.0.to_str().unwrap();
+    let (mut texts, mut structures) = (vec![(0.0, 0.0); ROUNDS], vec![(0.0, 0.0); ROUNDS]);
+    for act in &ACTS {
+        let mut rounds = Vec::new();
+        for round in 0..ROUNDS {
+            let mut server = Piped::start(&[]);
+            let (changed, whole) = act_once(&mut server, act, home);
+            let (text, structure) =
+                ((words(&changed), words(&whole)), (data(&changed), data(&whole)));
+            rounds.push(text);
+            texts[round] = (texts[round].0 + text.0, texts[round].1 + text.1);
+            structures[round] =
+                (structures[round].0 + structure.0, structures[round].1 + structure.1);
+        }
+        let row = format!("one act in {}, against the screen", act.0);
+        report.ratio(&row, "tokens", &rounds, Goal::None);
+    }
+    report.ratio("one act in each of the ten, as text", "tokens", &texts, Goal::AtMost(0.5));
+    report.ratio("one act in each of the ten, as data", "tokens", &structures, Goal::AtMost(0.5));
+}
+
+/// The answer to an act, and a snapshot after it.
+fn act_once(server: &mut Piped, act: &Act, home: &str) -> (Value, Value) {
+    let Act(name, argv, first, keys) = act;
+    let env = json!({"HOME": home, "PS1": "$ "});
+    server.call(
+        "spawn",
+        &json!({"command": argv[0], "args": argv[1..], "cwd": home, "env": env,
+        "cols": COLS, "rows": ROWS, "wait": {"settled": 500}}),
+    );
+    let seen = json!({"pattern": first, "since": "screen", "timeout_ms": 20_000});
+    assert_eq!(server.call("wait_for_text", &seen)["found"], true, "{name}");
+    let id = server.send("send_input", &json!({"keys": keys, "wait": {"settled": 300}}));
+    let changed = server.result(id);
+    let id = server.send("snapshot", &json!({}));
+    (changed, server.result(id))
+}
+
+/// The tokens of what is made for reading.
+fn words(result: &Value) -> f64 {
+    result["content"][0]["text"].as_str().unwrap().chars().count() as f64 / CHARS_PER_TOKEN
+}
+
+/// The tokens of the structured content, which is all that some clients show.
+fn data(result: &Value) -> f64 {
+    result["structuredContent"].to_string().chars().count() as f64 / CHARS_PER_TOKEN
+}
