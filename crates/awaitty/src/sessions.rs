@@ -1,5 +1,6 @@
 //! Names to terminals, and the limits on how many.
 
+mod failed;
 mod panes;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use awaitty_core::{Condition, Since, Spec};
 use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
+use self::failed::spawn_failed;
 use crate::backend::pty::{Pty, Start};
 use crate::backend::{processes, tmux};
 use crate::driver::{Begun, Driver, Handle};
@@ -327,11 +329,6 @@ impl Sessions {
     }
 }
 
-fn spawn_failed(spec: &SpawnSpec, error: &std::io::Error) -> ToolError {
-    let name = &spec.argv[0];
-    ToolError::new("spawn_failed", format!("{name:?} could not be started: {}", say(error)))
-}
-
 /// A program in memory: its file, and where its stack begins, which is another place each time it is started.
 type Image = (PathBuf, Option<String>);
 
@@ -375,22 +372,6 @@ pub(crate) fn wall_clock_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// What the kernel said, with the name of the error that people search for.
-fn say(error: &std::io::Error) -> String {
-    let name = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-        Some(rustix::io::Errno::NOENT) => "ENOENT, no such file or directory",
-        Some(rustix::io::Errno::ACCESS) => "EACCES, permission denied: it is not executable",
-        Some(rustix::io::Errno::NOEXEC) => {
-            "ENOEXEC, not a program: does its first line name an interpreter?"
-        }
-        Some(rustix::io::Errno::TOOBIG) => "E2BIG, the arguments and the environment are too long",
-        Some(rustix::io::Errno::MFILE) => "EMFILE, too many open files: close some sessions",
-        Some(rustix::io::Errno::NOSPC) => "ENOSPC, no pseudo-terminal is left: close some sessions",
-        _ => return error.to_string(),
-    };
-    name.to_owned()
-}
-
 /// Finds the program and puts its environment together.
 fn resolve(
     spec: &SpawnSpec,
@@ -402,10 +383,9 @@ fn resolve(
     let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let cwd = spec.cwd.clone().unwrap_or_else(here);
     if !cwd.is_dir() {
-        return failed(format!(
-            "the directory {:?} is not there: give a cwd that is",
-            cwd.display().to_string()
-        ));
+        let why = if cwd.exists() { "is a file (ENOTDIR)" } else { "is not there (ENOENT)" };
+        let shown = cwd.display().to_string();
+        return failed(format!("the directory {shown:?} {why}: give a cwd that is one"));
     }
     let mut env = environment(spec, mark, socket);
     let path = env.get(&OsString::from("PATH")).cloned();

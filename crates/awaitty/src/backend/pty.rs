@@ -4,9 +4,10 @@
 //! no safe wrapper asks.
 #![expect(unsafe_code, reason = "fork, exec and ioctl have no safe form for what is needed here")]
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString, c_char};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -46,6 +47,25 @@ pub struct Pty {
     pid: Pid,
     untouched: InputModes,
 }
+
+/// What a process becomes by an exec. It is put together before the fork, after which nothing may be allocated.
+struct Image {
+    program: CString,
+    words: Words,
+    env: Words,
+}
+
+/// Strings as the kernel takes them.
+struct Words {
+    pointers: Vec<*const c_char>,
+    /// What those lead to, but for the null at their end.
+    _strings: Vec<CString>,
+}
+
+// SAFETY: the pointers lead to what the same value owns and nobody changes.
+unsafe impl Send for Words {}
+// SAFETY: as above.
+unsafe impl Sync for Words {}
 
 /// What a terminal does with input before the program gets it.
 #[derive(Clone, Copy, Debug)]
@@ -102,18 +122,16 @@ impl Pty {
         set_size(&master, start.cols, start.rows)?;
         let slave = open_peer(&master)?;
         let untouched = input_modes(&master);
+        let image = Image::new(start)?;
         let mut command = Command::new(&start.program);
         command
-            .arg0(&start.arg0)
-            .args(&start.args)
-            .env_clear()
-            .envs(start.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&start.cwd)
             .stdin(Stdio::from(slave.try_clone()?))
             .stdout(Stdio::from(slave.try_clone()?))
             .stderr(Stdio::from(slave));
-        // SAFETY: `become_leader` calls nothing but async-signal-safe functions and allocates nothing.
-        unsafe { command.pre_exec(become_leader) };
+        let begin = move || become_leader().and_then(|()| Err(image.execute()));
+        // SAFETY: both call nothing but async-signal-safe functions and allocate nothing.
+        unsafe { command.pre_exec(begin) };
         // This returns when the program was executed, or with the reason why it was not.
         let child = command.spawn()?;
         drop(command);
@@ -188,6 +206,56 @@ impl Pty {
         // The other end is opened only to look, and closed at once.
         let unread = open_peer(self.master.get_ref()).and_then(|peer| unread(&peer));
         unread.is_ok_and(|count| count > 0)
+    }
+}
+
+impl Image {
+    fn new(start: &Start) -> io::Result<Image> {
+        let words = std::iter::once(&start.arg0).chain(&start.args);
+        let env = start.env.iter().map(|(name, value)| {
+            let mut entry = name.clone();
+            entry.push("=");
+            entry.push(value);
+            entry
+        });
+        Ok(Image {
+            program: CString::new(start.program.as_os_str().as_bytes())?,
+            words: Words::new(words)?,
+            env: Words::new(env)?,
+        })
+    }
+
+    /// Becomes the program, and returns only if that fails. The C library's `execvp`, which the standard library
+    /// uses, would hand a file that the kernel does not take for a program to `sh`, and that says nothing of a mistake.
+    fn execute(&self) -> io::Error {
+        // SAFETY: a path and two lists that end with null, all of which live as long as `self`.
+        unsafe {
+            libc::execve(
+                self.program.as_ptr(),
+                self.words.pointers.as_ptr(),
+                self.env.pointers.as_ptr(),
+            );
+        }
+        io::Error::last_os_error()
+    }
+}
+
+impl Words {
+    fn new(words: impl Iterator<Item = impl AsRef<OsStr>>) -> io::Result<Words> {
+        let strings = words.map(|word| CString::new(word.as_ref().as_bytes()));
+        let strings = strings.collect::<Result<Vec<CString>, _>>()?;
+        let pointers = strings.iter().map(|string| string.as_ptr());
+        let pointers = pointers.chain([std::ptr::null()]).collect();
+        Ok(Words { pointers, _strings: strings })
+    }
+}
+
+/// Has this process become a program, where it is to start, and returns only if that fails.
+pub fn become_program(start: &Start) -> io::Error {
+    let image = std::env::set_current_dir(&start.cwd).and_then(|()| Image::new(start));
+    match image {
+        Ok(image) => image.execute(),
+        Err(error) => error,
     }
 }
 

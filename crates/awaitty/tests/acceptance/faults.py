@@ -133,6 +133,28 @@ async def in_a_storm_of_resizes_the_last_size_wins(s):
         await s.err(["bad_argument"], "resize_session", session_id=sid, cols=cols, rows=rows)
 
 
+@check(limit=60, backends=PTY)
+async def programs_that_cannot_be_started_leave_nothing(s):
+    """F11: each with the name of its error."""
+    folder = tempfile.mkdtemp(dir=HOME)
+    shebang, noexec, plain = (os.path.join(folder, name) for name in ("shebang", "noexec", "plain"))
+    for path, text, mode in ((shebang, "#!/no/such/thing\n", 0o755), (noexec, "\0\1\2 not a program", 0o755), (plain, "x", 0o644)):
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, mode)
+    await s.close(await s.sh("exec cat"))  # the first one takes what the server keeps
+    start = s.figures()
+    cases = [("ENOENT", {"command": shebang}), ("ENOEXEC", {"command": noexec}), ("ENOTDIR", {"command": "cat", "cwd": plain}),
+             ("ENOENT", {"command": "cat", "cwd": f"{folder}/nowhere"}), ("EACCES", {"command": plain}), ("EACCES", {"command": folder}),
+             ("E2BIG", {"command": "echo", "args": ["x" * 200_000]}), ("ENOENT", {"command": "nowhere-to-be-found", "record": True})]
+    for _ in range(times(100)):
+        for name, arguments in cases:
+            result = await s.err(["spawn_failed"], "spawn", **arguments)
+            expect(name in result["message"] and len(result["message"]) > 20, f"{name} in words that help", result)
+    expect(not await s.sessions() and s.zombies() == 0, "no ghost", await s.sessions())
+    expect(s.figures()["fds"] <= start["fds"], "no descriptor more", [start, s.figures()])
+
+
 @check(limit=120, backends=PTY, server=False)
 async def a_fork_bomb_is_closed_with_its_session():
     """Bounded by the kernel's limit of a user's processes, which does not bind root: there it is a bomb of a bounded kind."""

@@ -9,9 +9,7 @@ use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -19,7 +17,7 @@ use tokio::net::UnixListener;
 
 use super::pane::listen;
 use super::{ANSWER_TIMEOUT, Capture, Pane, Server, TmuxError};
-use crate::backend::pty::Start;
+use crate::backend::pty::{self, Start};
 
 /// The name of our own server.
 pub const OWN_SERVER: &str = "awaitty";
@@ -236,13 +234,16 @@ pub fn launch(socket: &Path) -> io::Result<()> {
     socket.read_to_end(&mut told)?;
     let told: Told = serde_json::from_slice(&told)?;
     let text = |bytes: Vec<u8>| OsString::from_vec(bytes);
-    let error = Command::new(text(told.program))
-        .arg0(text(told.arg0))
-        .args(told.args.into_iter().map(text))
-        .env_clear()
-        .envs(told.env.into_iter().map(|(name, value)| (text(name), text(value))))
-        .current_dir(PathBuf::from(text(told.cwd)))
-        .exec();
+    let error = pty::become_program(&Start {
+        program: text(told.program).into(),
+        arg0: text(told.arg0),
+        args: told.args.into_iter().map(text).collect(),
+        env: told.env.into_iter().map(|(name, value)| (text(name), text(value))).collect(),
+        cwd: text(told.cwd).into(),
+        // tmux knows it.
+        cols: 0,
+        rows: 0,
+    });
     let errno = error.raw_os_error().unwrap_or_default();
     socket.write_all(errno.to_string().as_bytes())?;
     socket.shutdown(Shutdown::Both)?;
