@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 
 use awaitty_core::{EchoBy, Exit};
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{LocalModes, Winsize};
@@ -116,7 +117,12 @@ impl Pty {
     /// What the kernel said, from no terminal left to no such program.
     pub fn start(start: &Start) -> io::Result<Pty> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let master = rustix::pty::openpt(flags)?;
+        let master = rustix::pty::openpt(flags).map_err(|error| match error {
+            // It says so in the words of POSIX where the kernel said ENOSPC; but that is also a fork's word for too many
+            // processes, and the two are mended in different ways.
+            Errno::AGAIN => Errno::NOSPC,
+            other => other,
+        })?;
         rustix::pty::grantpt(&master)?;
         rustix::pty::unlockpt(&master)?;
         set_size(&master, start.cols, start.rows)?;

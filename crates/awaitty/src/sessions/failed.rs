@@ -22,8 +22,15 @@ fn say(error: &io::Error) -> String {
         Some(Errno::ACCESS) => "EACCES, permission denied: it is not executable",
         Some(Errno::NOEXEC) => "ENOEXEC, not a program: does its first line name an interpreter?",
         Some(Errno::TOOBIG) => "E2BIG, the arguments and the environment are too long",
+        Some(Errno::AGAIN) => {
+            "EAGAIN, the limit of processes is reached: close some sessions, or raise `ulimit -u`"
+        }
+        Some(Errno::NOMEM) => "ENOMEM, no memory is left: close some sessions",
+        Some(Errno::NFILE) => "ENFILE, the machine has too many open files: close some sessions",
         Some(Errno::MFILE) => "EMFILE, too many open files: close some sessions",
-        Some(Errno::NOSPC) => "ENOSPC, no pseudo-terminal is left: close some sessions",
+        Some(Errno::NOSPC) => {
+            "ENOSPC, no pseudo-terminal is left: close some sessions, here or elsewhere"
+        }
         _ => return error.to_string(),
     };
     name.to_owned()

@@ -339,6 +339,30 @@ async def a_wall_clock_that_jumps_moves_no_wait():
         return f"off by {off:.0f} s, {len(events)} events over {sum(times_of):.1f} s"
 
 
+# ------------------------------------------------------------------------------------ terminals and disks
+@check(limit=60, **HERE)
+async def without_terminals_spawn_says_so():
+    """F63: on a machine that has four."""
+    if why := cannot_mount():
+        return why
+    words = "mount -t devpts -o newinstance,ptmxmode=0666,mode=620,max=4 devpts /dev/pts\n[ -L /dev/ptmx ] || mount --bind /dev/pts/ptmx /dev/ptmx"
+    async with under(words, outer="unshare -m") as s:
+        sids = []
+        while not (result := await s.call("spawn", command="cat", env={"ACCEPTANCE_MARK": s.mark.decode()})).is_error:
+            sids.append(result["session_id"])
+            expect(len(sids) < 10, "an error when there are none left", f"{len(sids)} sessions")
+        expect(result["code"] == "spawn_failed" and "ENOSPC" in result["message"], "spawn_failed that names ENOSPC", result)
+        expect(re.search("terminal|pty|pseudo", result["message"], re.I), "words that say what there is none of", result)
+        await answers(s, sids[0])
+        for _ in range(3):
+            await s.close(sids.pop())
+            sids.append(await s.sh(CAT))
+            await answers(s, sids[-1])
+            await s.err(["spawn_failed"], "spawn", command="cat")
+        expect(len(await s.sessions()) == len(sids) and s.zombies() == 0, "no ghost", await s.sessions())
+        return f"{len(sids)} sessions; {result['message'][:90]}"
+
+
 async def recorded_until_cut(s):
     """A flood into a recording that has no room for it."""
     other = await s.sh(CAT)
