@@ -317,6 +317,9 @@ fn watch_signals(ended: CancellationToken) -> anyhow::Result<impl Future<Output 
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let mut child = signal(SignalKind::child())?;
+    // It would end us where a recording grows beyond `ulimit -f`; now the write fails, and that ends the recording. It is
+    // heard and not ignored, because what is ignored would be so for everything that we start.
+    let mut too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     Ok(async move {
         loop {
             tokio::select! {
@@ -324,6 +327,7 @@ fn watch_signals(ended: CancellationToken) -> anyhow::Result<impl Future<Output 
                 _ = interrupt.recv() => ended.cancel(),
                 _ = hangup.recv() => ended.cancel(),
                 _ = child.recv() => processes::reap_orphans(),
+                _ = too_large.recv() => {}
             }
         }
     })

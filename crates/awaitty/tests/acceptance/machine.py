@@ -393,3 +393,12 @@ async def a_full_disk_cuts_the_recording_only():
     folder = tempfile.mkdtemp(dir=HOME)
     async with under(f"mount -t tmpfs -o size=64k tmpfs {folder}", outer="unshare -m", env={"AWAITTY_RECORDINGS": folder}) as s:
         return await recorded_until_cut(s)
+
+
+@check(limit=60, **HERE)
+async def a_limit_of_file_size_cuts_the_recording_only():
+    """F64: the kernel says so by a signal, SIGXFSZ, which programs still have to be ended by."""
+    async with under("ulimit -f 64", env={"AWAITTY_RECORDINGS": tempfile.mkdtemp(dir=HOME)}) as s:
+        sid = await s.sh(f"yes > {tempfile.mkdtemp(dir=HOME)}/big; kill -l $?; exec cat")
+        fields(await s.wait(sid, "XFSZ", since="screen"), found=True)
+        return await recorded_until_cut(s)
