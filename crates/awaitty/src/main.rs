@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use awaitty::backend::{processes, tmux};
+use awaitty::backend::{limits, processes, tmux};
 use awaitty::client::Client;
 use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -275,8 +275,10 @@ fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Doo
     Ok(door)
 }
 
-fn set(limits: policy::Limits, folders: files::Folders) -> anyhow::Result<()> {
-    policy::set_limits(limits).and_then(|()| files::allow(folders)).map_err(anyhow::Error::msg)
+/// Sets what a server that holds sessions begins with.
+fn set(given: policy::Limits, folders: files::Folders) -> anyhow::Result<()> {
+    limits::raise_descriptors();
+    policy::set_limits(given).and_then(|()| files::allow(folders)).map_err(anyhow::Error::msg)
 }
 
 /// The daemon that runs, if one does.

@@ -1,6 +1,7 @@
 //! Where terminals come from, and how what runs in them is ended.
 
 pub mod foreground;
+pub mod limits;
 pub mod processes;
 pub mod pty;
 pub mod tmux;

@@ -15,11 +15,13 @@ use std::process::{Command, Stdio};
 use awaitty_core::{EchoBy, Exit};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, setrlimit};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{LocalModes, Winsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use super::limits;
 
 /// What is to be started.
 #[derive(Clone, Debug)]
@@ -135,8 +137,13 @@ impl Pty {
             .stdin(Stdio::from(slave.try_clone()?))
             .stdout(Stdio::from(slave.try_clone()?))
             .stderr(Stdio::from(slave));
-        let begin = move || become_leader().and_then(|()| Err(image.execute()));
-        // SAFETY: both call nothing but async-signal-safe functions and allocate nothing.
+        let given = limits::given();
+        let begin = move || {
+            become_leader()?;
+            have(given.as_ref())?;
+            Err(image.execute())
+        };
+        // SAFETY: these call nothing but async-signal-safe functions and allocate nothing.
         unsafe { command.pre_exec(begin) };
         // This returns when the program was executed, or with the reason why it was not.
         let child = command.spawn()?;
@@ -263,6 +270,19 @@ pub fn become_program(start: &Start) -> io::Error {
         Ok(image) => image.execute(),
         Err(error) => error,
     }
+}
+
+/// Has a process that is to be started begin with the limits that we were given, and not with what we made of them.
+pub(super) fn keep_limits(command: &mut Command) {
+    if let Some(given) = limits::given() {
+        // SAFETY: the call is one to the kernel and allocates nothing.
+        unsafe { command.pre_exec(move || have(Some(&given))) };
+    }
+}
+
+/// Between fork and exec: the limit of descriptors, if it is to be another.
+fn have(limit: Option<&Rlimit>) -> io::Result<()> {
+    limit.map_or(Ok(()), |limit| Ok(setrlimit(Resource::Nofile, *limit)?))
 }
 
 /// Has the reactor watch a descriptor.

@@ -147,6 +147,29 @@ async def signals_that_were_blocked_reach_programs():
 
 
 @check(limit=120, **HERE)
+async def a_low_soft_limit_of_descriptors_is_raised():
+    """F61: for the server; programs have the one it was started with."""
+    soft, count = max(64, times(256)), max(50, times(500))
+    async with under(f"ulimit -Sn {soft}", "--max-sessions", str(count)) as s:
+        sid = await s.sh("echo LIMIT $(ulimit -Sn) $(ulimit -Hn); exec cat")
+        limits = (await s.up(sid, "LIMIT \\d+ \\w+"))["match"]["text"].split()
+        expect(limits[1] == str(soft), f"{soft} for programs", limits)
+        sids = [sid]
+
+        async def one(_):
+            sids.append(await s.sh(CAT))
+
+        await many(count - 1, 8, one)
+        expect(len(await s.sessions()) == count, f"{count} sessions", str(len(await s.sessions())))
+        figures = s.figures()
+        expect(figures["fds"] > soft, f"more than {soft} descriptors", figures)
+        await asyncio.gather(*(answers(s, sid) for sid in sids[::20]))
+        await many(count, 8, lambda i: s.close(sids[i]))
+        await none_left(s)
+        return f"{count} sessions, {figures}"
+
+
+@check(limit=120, **HERE)
 async def a_memory_limit_is_no_end_of_the_server():
     """F17: a gibibyte of addresses, and floods of long coloured lines."""
     async with under("ulimit -v 1048576") as s:

@@ -20,7 +20,7 @@ use awaitty_core::Exit;
 use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
-use super::processes;
+use super::{processes, pty};
 use crate::sessions::SECRET_PREFIX;
 use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 
@@ -256,6 +256,8 @@ impl Server {
 
 /// Starts a process, of whose end only its handle is to hear.
 fn start(mut command: Command) -> std::io::Result<(Child, Pid)> {
+    // A server that is started by this hands its limits on to what runs in it.
+    pty::keep_limits(command.as_std_mut());
     processes::register(|| {
         let child = command.spawn()?;
         let pid = child.id().and_then(|pid| Pid::from_raw(pid as i32));
