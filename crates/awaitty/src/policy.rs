@@ -194,3 +194,6 @@ pub const READS_IN_A_ROW: usize = 16;
 
 /// Bytes of output kept as they were printed, for `read_output` with `raw`.
 pub const RAW_MAX: usize = 256 * 1024;
+
+/// Processes that `close_session` tells of as survivors: who leaves more is a bomb, and its first ones tell as much.
+pub const SURVIVORS_MAX: usize = 20;

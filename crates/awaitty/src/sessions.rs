@@ -17,8 +17,9 @@ use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
 use self::failed::spawn_failed;
+use crate::backend::processes::{self, Survivor};
 use crate::backend::pty::{Pty, Start};
-use crate::backend::{processes, tmux};
+use crate::backend::{orphans, tmux};
 use crate::driver::{Begun, Driver, Handle};
 use crate::error::ToolError;
 use crate::people::People;
@@ -252,6 +253,7 @@ impl Sessions {
         let start = || {
             let pty = Pty::start(&start)?;
             let pid = pty.pid();
+            orphans::opened(&mark, pid, pty.terminal());
             Ok((pty, pid))
         };
         let pty = processes::register(start).map_err(|error| {
@@ -290,8 +292,13 @@ impl Sessions {
     }
 
     /// Ends a terminal's program and everything it started, or lets a pane of tmux go; forgets the terminal unless it is
-    /// kept. It goes on to its end even if the caller goes away.
-    pub async fn close(self: &Arc<Self>, entry: &Arc<Entry>, ending: Ending, keep: bool) {
+    /// kept. It goes on to its end even if the caller goes away. Returns what it could not end.
+    pub async fn close(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        ending: Ending,
+        keep: bool,
+    ) -> Vec<Survivor> {
         if !keep {
             self.lock().retain(|other| !Arc::ptr_eq(other, entry));
             self.closing().push(Arc::clone(entry));
@@ -301,14 +308,18 @@ impl Sessions {
             if !keep {
                 let _ = entry.handle.call(Driver::close).await;
             }
-            end(&entry, ending).await;
+            let survivors = end(&entry, ending).await;
+            if !keep {
+                orphans::forget(&entry.mark);
+            }
             if let (Some((server, pane)), Ending::Kill(..), false) = (&entry.pane, ending, keep) {
                 let pid = entry.handle.call(|driver| driver.pid()).await;
                 server.kill_pane(pane, pid.unwrap_or_default()).await;
             }
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
+            survivors
         };
-        let _ = tokio::spawn(close).await;
+        tokio::spawn(close).await.unwrap_or_default()
     }
 
     /// Ends everything, because the server does.
@@ -349,18 +360,22 @@ pub enum Ending {
     LetGo,
 }
 
-/// Ends everything that belongs to a terminal, and waits until its program's exit is known.
-async fn end(entry: &Entry, ending: Ending) {
+/// Ends everything that belongs to a terminal, and waits until its program's exit is known. Returns what it could not end.
+async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
     match ending {
-        Ending::LetGo => drop(entry.handle.call(Driver::let_go).await),
+        Ending::LetGo => {
+            let _ = entry.handle.call(Driver::let_go).await;
+            Vec::new()
+        }
         Ending::Kill(signal, grace) => {
-            processes::end_all(entry.pid, &entry.mark, signal, grace).await;
+            let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
             // The task hears of it a moment after everything is gone.
             let exit = Spec { condition: Condition::Exit, since: Since::Now, deadline: None };
             let known = |driver: &mut Driver| driver.start_wait(exit, policy::DRAIN_MAX);
             if let Some(Ok(mut known)) = entry.handle.start_wait(known).await {
                 known.ended().await;
             }
+            survivors
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod foreground;
 pub mod limits;
+pub mod orphans;
 pub mod processes;
 pub mod pty;
 pub mod tmux;

@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use awaitty_core::{EchoBy, Exit};
@@ -48,6 +48,7 @@ pub struct Pty {
     master: AsyncFd<OwnedFd>,
     pidfd: AsyncFd<OwnedFd>,
     pid: Pid,
+    terminal: PathBuf,
     untouched: InputModes,
 }
 
@@ -127,6 +128,8 @@ impl Pty {
         })?;
         rustix::pty::grantpt(&master)?;
         rustix::pty::unlockpt(&master)?;
+        let terminal = rustix::pty::ptsname(&master, Vec::new())?;
+        let terminal = PathBuf::from(OsStr::from_bytes(terminal.as_bytes()));
         set_size(&master, start.cols, start.rows)?;
         let slave = open_peer(&master)?;
         let untouched = input_modes(&master);
@@ -153,12 +156,17 @@ impl Pty {
         rustix::io::ioctl_fionbio(&master, true)?;
         let master = register(master, Interest::READABLE | Interest::WRITABLE)?;
         let pidfd = register(pidfd, Interest::READABLE)?;
-        Ok(Pty { master, pidfd, pid, untouched })
+        Ok(Pty { master, pidfd, pid, terminal, untouched })
     }
 
     /// The program's number, which is that of its process group and session too.
     pub fn pid(&self) -> Pid {
         self.pid
+    }
+
+    /// The file that is the program's end of it.
+    pub fn terminal(&self) -> &Path {
+        &self.terminal
     }
 
     /// Waits until there is something to read.

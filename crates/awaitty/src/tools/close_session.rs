@@ -7,6 +7,7 @@ use super::exit::{ExitOutput, signal};
 use super::params::duration;
 use super::typable::not_controlled;
 use super::{Answer, Context, Kind, Tool};
+use crate::backend::processes::Survivor;
 use crate::driver::exit_of;
 use crate::policy;
 use crate::sessions::Ending;
@@ -43,6 +44,15 @@ struct Output {
     closed: bool,
     #[serde(flatten)]
     exit: ExitOutput,
+    /// Processes that run still: they may be another session's, or are another user's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    survivors: Vec<SurvivorOutput>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct SurvivorOutput {
+    pid: i32,
+    command: String,
 }
 
 pub(super) fn tool() -> Tool {
@@ -67,10 +77,19 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         Some(_) if !params.kill => Ending::LetGo,
         _ => Ending::Kill(signal, grace),
     };
-    context.sessions.close(&entry, ending, params.keep).await;
+    let survivors = context.sessions.close(&entry, ending, params.keep).await;
     let exit = entry.handle.call(exit_of).await.flatten();
     let exit = ExitOutput::from(exit);
-    let text = format!("[{}] closed{}", entry.label(), exit.words());
-    let output = Output { session_id: entry.id.clone(), closed: !params.keep, exit };
+    let mut text = format!("[{}] closed{}", entry.label(), exit.words());
+    if !survivors.is_empty() {
+        text += "\nThese run still, since they may be another session's or are another user's; kill what is not needed:";
+        for Survivor { pid, command } in &survivors {
+            text += &format!("\n{pid} {command}");
+        }
+    }
+    let survivors = survivors.into_iter();
+    let survivors = survivors.map(|Survivor { pid, command }| SurvivorOutput { pid, command });
+    let survivors = survivors.collect();
+    let output = Output { session_id: entry.id.clone(), closed: !params.keep, exit, survivors };
     Ok((output, text))
 }

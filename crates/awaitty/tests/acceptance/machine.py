@@ -119,6 +119,42 @@ for _how in ("quiet", "floods", "opens"):
     holder_check(_how)
 
 
+def stray_check(name, redirects, others):
+    @check(limit=60, name=f"a_stray_that_{name}", backends=PTY)
+    async def run(s):
+        """F07: without its parent, its environment and its session."""
+        mark = s.mark.decode()
+        other = await s.sh(CAT) if others else None
+        sid = await s.sh(f"(env -i setsid {PYTHON} -I -S -c 'import time; time.sleep(1000)' {mark} {redirects} &); {CAT}")
+        await s.up(sid)
+        is_there = lambda pid: os.getsid(pid) == pid and mark.encode() not in open(f"/proc/{pid}/environ", "rb").read()
+        until, strays = time.monotonic() + 5, []
+        while not strays:
+            expect(time.monotonic() < until, "the stray", processes(s.mark))
+            with suppress(OSError):
+                strays = [pid for pid in processes(s.mark) if is_there(pid)]
+        result = await s.close(sid, grace_ms=200)
+        survivors = result.get("survivors") or []
+        if others and redirects:
+            expect([one.get("pid") for one in survivors] == strays, f"survivors: {strays}", result)
+            expect("time.sleep(1000)" in survivors[0].get("command", ""), "its command", result)
+            expect(str(strays[0]) in result.text, "the survivor in the text", result.text)
+            os.kill(strays[0], signal.SIGKILL)
+        else:
+            expect(not survivors, "no survivors", result)
+            left = [pid for pid in strays if pid in await gone(mark.encode(), 0 if others else 1)]
+            expect(not left, "the stray killed", processes(s.mark))
+        if others:
+            await answers(s, other)
+            expect(not (await s.close(other)).get("survivors"), "no survivors of another", "some")
+        await none_left(s)
+
+
+stray_check("holds_the_terminal_is_killed", "", True)
+stray_check("holds_nothing_is_told_of", "</dev/null >/dev/null 2>&1", True)
+stray_check("holds_nothing_and_can_be_nobody_elses_is_killed", "</dev/null >/dev/null 2>&1", False)
+
+
 # ------------------------------------------------------------------------------------ how a server was started
 @check(limit=60, **HERE)
 async def signals_that_were_blocked_reach_programs():
