@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use awaitty::backend::{limits, processes, tmux};
+use awaitty::backend::{aside, limits, processes, tmux};
 use awaitty::client::Client;
 use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -278,6 +278,7 @@ fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Doo
 /// Sets what a server that holds sessions begins with.
 fn set(given: policy::Limits, folders: files::Folders) -> anyhow::Result<()> {
     limits::raise_descriptors();
+    aside::begin();
     policy::set_limits(given).and_then(|()| files::allow(folders)).map_err(anyhow::Error::msg)
 }
 

@@ -197,3 +197,7 @@ pub const RAW_MAX: usize = 256 * 1024;
 
 /// Processes that `close_session` tells of as survivors: who leaves more is a bomb, and its first ones tell as much.
 pub const SURVIVORS_MAX: usize = 20;
+
+/// Threads that look at the process table: what is ended at a time is looked at by as many as most machines have
+/// processors for.
+pub const ASIDE_THREADS: usize = 2;

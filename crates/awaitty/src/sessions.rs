@@ -319,7 +319,9 @@ impl Sessions {
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
             survivors
         };
-        tokio::spawn(close).await.unwrap_or_default()
+        let closed = tokio::spawn(close).await;
+        // What panicked has ended nothing, and must not be told as if it had.
+        closed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
     }
 
     /// Ends everything, because the server does.

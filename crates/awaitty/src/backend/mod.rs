@@ -1,5 +1,6 @@
 //! Where terminals come from, and how what runs in them is ended.
 
+pub mod aside;
 pub mod foreground;
 pub mod limits;
 pub mod orphans;

@@ -17,6 +17,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, WaitOptions};
 use tokio::time::Instant;
 
+use super::aside;
 use super::orphans::{self, Claim};
 use crate::socket::SESSION_VARIABLE;
 use crate::{policy, text};
@@ -136,7 +137,7 @@ pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) -
             Some(signal) => signal_all(leader, &mark, signal),
             None => look_for(leader, &mark),
         };
-        tokio::task::spawn_blocking(look).await.unwrap_or_default()
+        aside::run(look).await
     };
     let mut left = look(Some(signal)).await;
     let deadline = Instant::now() + grace;

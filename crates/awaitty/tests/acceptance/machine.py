@@ -155,6 +155,88 @@ stray_check("holds_nothing_is_told_of", "</dev/null >/dev/null 2>&1", True)
 stray_check("holds_nothing_and_can_be_nobody_elses_is_killed", "</dev/null >/dev/null 2>&1", False)
 
 
+def processes_of(uid):
+    """Those of a user that only we have made: {pid: (name, threads)}. Zombies count against the limit too."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            status = open(f"/proc/{pid}/status").read()
+            if f"\nUid:\t{uid}\t" in status:
+                found[int(pid)] = (status.split(None, 2)[1], int(re.search(r"Threads:\s+(\d+)", status)[1]))
+    return found
+
+
+def end_all_of(uid):
+    """Each by its id. Stopped first: who is stopped starts no other."""
+    for number in (signal.SIGSTOP, signal.SIGSTOP, signal.SIGKILL):
+        until = time.monotonic() + 5
+        done = set()
+        while (new := processes_of(uid).keys() - done) and time.monotonic() < until:
+            for pid in new:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            done |= new if number == signal.SIGSTOP else set()
+
+
+# Each goes on when there is no room: a shell would give up, and the bomb with it.
+BOMB = """
+import os, signal, time
+for s in (signal.SIGHUP, signal.SIGTERM): signal.signal(s, signal.SIG_IGN)
+while True:
+    try: os.fork()
+    except OSError: time.sleep(0.05)
+"""
+
+
+async def bombed(s, sid, other, is_full):
+    """While a bomb fills what there is room for, others answer; closing it ends all of it."""
+    until = time.monotonic() + 30
+    while not is_full():
+        expect(time.monotonic() < until, "a bomb that fills what there is room for", f"{len(processes(s.mark))} processes")
+        await asyncio.sleep(0.01)
+    took, failed = [], 0
+    for _ in range(5):
+        took.append(await answers(s, other))
+        took.append((await s.ok("list_sessions")).took)
+        result = await s.call("spawn", command="sh", args=["-c", "exit 0"])
+        if result.is_error:
+            failed += 1
+            expect(result.get("code") == "spawn_failed" and "EAGAIN" in result["message"], "spawn_failed that names EAGAIN", result)
+    expect(failed, "a spawn for which there is no room", "5 that succeeded")
+    # Longer than the server keeps threads that do nothing: it is to close without a new one.
+    await asyncio.sleep(11)
+    closed = await s.close(sid, grace_ms=200)
+    expect(not closed.get("survivors") and closed.took < 10, "an end of all of it", {"took": closed.took, **closed})
+    return f"{failed} of 5 spawns failed, others within {max(took) * 1000:.0f} ms, closed in {closed.took:.1f} s"
+
+
+@check(limit=120, **HERE)
+async def a_fork_bomb_that_the_kernel_bounds():
+    """F09: as a user of its own, who may have 300 processes, of which threads and zombies are some."""
+    if os.geteuid() != 0:
+        return "not run: only root can be another user"
+    uid, most = 61_000 + os.getpid() % 4000, 300
+    expect(not processes_of(uid), f"no process of the user {uid} before", processes_of(uid))
+    home = tempfile.mkdtemp(prefix="awaitty-bomb-")
+    os.chown(home, uid, uid)
+    words = f'ulimit -u {most}\nset -- setpriv --reuid={uid} --regid={uid} --clear-groups "$@"'
+    try:
+        async with under(words, env={"HOME": home, "XDG_RUNTIME_DIR": home, "TMPDIR": home}) as s:
+            other = await s.sh(CAT)
+            await s.up(other)
+            usual = set(processes_of(uid))
+            sid = await s.spawn("/usr/bin/python3", "-I", "-S", "-c", BOMB)
+            told = await bombed(s, sid, other, lambda: sum(threads for _, threads in processes_of(uid).values()) >= most - 5)
+            left = {pid: name for pid, name in processes_of(uid).items() if pid not in usual and pid != s.pid}
+            expect(not left, "nothing left of the bomb", f"{len(left)} processes: {list(left.values())[:5]}")
+            await s.up(await s.sh(CAT))
+            await answers(s, other)
+            return told
+    finally:
+        end_all_of(uid)
+        shutil.rmtree(home, ignore_errors=True)
+
+
 # ------------------------------------------------------------------------------------ how a server was started
 @check(limit=60, **HERE)
 async def signals_that_were_blocked_reach_programs():
