@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import harness
 from harness import HOME, begin, check, expect, fields, gone, many, times
@@ -259,10 +259,10 @@ class Raw:
 
 
 @asynccontextmanager
-async def raw():
-    words = [harness.SERVER, "mcp"]
+async def raw(*flags, env=None):
+    words = [harness.SERVER, "mcp", *flags]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    process = await asyncio.create_subprocess_exec(*words, limit=64 << 20, env={**os.environ, "HOME": HOME}, **pipes)
+    process = await asyncio.create_subprocess_exec(*words, limit=64 << 20, env={**os.environ, "HOME": HOME, **(env or {})}, **pipes)
     try:
         client = Raw(process)
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
@@ -329,3 +329,127 @@ async def a_killed_client_leaves_nothing():
         await asyncio.wait_for(client.process.wait(), 10)
         expect(not await gone(b"killed-client", 1), "no process left", "some are")
         return f"ended after {(time.monotonic() - start) * 1000:.0f} ms"
+
+
+# ------------------------------------------------------------------------------------ servers that are killed
+def own_places():
+    """A folder for the sockets and one for the recordings of servers that are to be killed."""
+    places = {"XDG_RUNTIME_DIR": tempfile.mkdtemp(prefix="awaitty-run-"), "AWAITTY_RECORDINGS": tempfile.mkdtemp(dir=HOME)}
+    return places, lambda: sorted(os.listdir(os.path.join(places["XDG_RUNTIME_DIR"], "awaitty")))
+
+
+def printed(folder):
+    """What recordings say was printed. Each line is whole, but for the last, which may have been cut."""
+    found = []
+    for name in sorted(os.listdir(folder)):
+        head, *lines = open(os.path.join(folder, name)).read().split("\n")
+        expect(not head or json.loads(head)["version"] == 3, "the head of an asciicast", head)
+        found.append("".join(data for _, kind, data in map(json.loads, lines[:-1]) if kind == "o"))
+    return found
+
+
+async def command(env, *words):
+    """A call of the command line: status, what it printed as JSON, what it said."""
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = await asyncio.create_subprocess_exec(harness.SERVER, *words, env={**os.environ, "HOME": HOME, **env}, **pipes)
+    out, errors = await asyncio.wait_for(process.communicate(), 20)
+    return process.returncode, json.loads(out or "null"), errors.decode()
+
+
+@check(limit=60, server=False, backends=PTY, transports=STDIO)
+async def a_killed_server_hangs_up_and_another_starts():
+    """F15: what hears the hangup dies, what ignores it stays, as the README says; recordings are whole up to the cut."""
+    env, sockets = own_places()
+    mark = f"killed-server-{os.getpid()}"
+    async with raw(env=env) as client:
+        started = lambda id, script: client.call(id, "spawn", command="sh", args=["-c", script], env={"ACCEPTANCE_MARK": mark}, record=True, wait={"text": "UP"})
+        await started(1, "echo UP; exec cat")
+        await started(2, "echo UP; sleep 600 & yes flooding")
+        deaf = (await started(3, "trap '' HUP; echo UP; while :; do sleep 1; done"))["pid"]
+        await client.call(4, "send_input", session_id="s1", input="typed\n", wait={"text": "typed"})
+        # A thread writes them, soon but not at once.
+        until = time.monotonic() + 2
+        while not printed(env["AWAITTY_RECORDINGS"])[0].endswith("typed\r\ntyped\r\n"):
+            expect(time.monotonic() < until, "a recording that is written while the program runs", printed(env["AWAITTY_RECORDINGS"])[0])
+            await asyncio.sleep(0.01)
+        own = sockets()
+        expect(own == [f"mcp-{client.process.pid}.sock"], "one socket", own)
+        os.kill(client.process.pid, signal.SIGKILL)
+        await client.process.wait()
+    try:
+        until = time.monotonic() + 3
+        while any(argv.startswith(("cat", "yes")) for argv in harness.processes(mark.encode()).values()):
+            expect(time.monotonic() < until, "an end of what hears the hangup", harness.processes(mark.encode()))
+            await asyncio.sleep(0.02)
+        expect(deaf in harness.processes(mark.encode()), "what ignores the hangup is left", harness.processes(mark.encode()))
+    finally:
+        for pid in harness.processes(mark.encode()):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    texts = printed(env["AWAITTY_RECORDINGS"])
+    expect(len(texts) == 3 and texts[0] == "UP\r\ntyped\r\ntyped\r\n", "what was printed until the kill", [text[:80] for text in texts])
+    expect(texts[1].startswith("UP\r\nflooding\r\n"), "the flood until the kill", texts[1][:80])
+    async with raw(env=env) as client:
+        sid = (await client.call(1, "spawn", command="cat"))["session_id"]
+        fields(await client.call(2, "send_input", session_id=sid, input="new\n", wait={"text": "new"}), found=True)
+        expect(sockets() == [f"mcp-{client.process.pid}.sock"], "its own socket alone", sockets())
+    return f"{len(texts[1]) // 1024} KB of the flood recorded"
+
+
+@check(limit=60, server=False, backends=PTY, transports=STDIO)
+async def a_killed_daemon_is_told_of_and_replaced():
+    """F15: nothing stays, whatever it ignores; who waits hears of it; the next call starts another."""
+    env, sockets = own_places()
+    mark = f"killed-daemon-{os.getpid()}"
+    try:
+        async with raw("--daemon", env=env) as client:
+            script = "trap '' HUP TERM; (env -i setsid sleep 601 &); echo UP; while :; do sleep 1; done"
+            await client.call(1, "spawn", command="sh", args=["-c", script], name="deaf", env={"ACCEPTANCE_MARK": mark}, record=True, wait={"text": "UP"})
+            pid = (await command(env, "daemon", "status", "--json"))[1]["pid"]
+            client.say({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                        "params": {"name": "wait_for_text", "arguments": {"session_id": "deaf", "pattern": "NEVER", "timeout_ms": 600_000}}})
+            await client.call(3, "list_sessions")
+            os.kill(pid, signal.SIGKILL)
+            expect(await asyncio.wait_for(client.process.wait(), 5) != 0, "an end that is no success", "0")
+        status, told, errors = await command(env, "ls", "--json")
+        expect((status, told) == (0, {"sessions": []}) and "the daemon before had died" in errors, "a new daemon that says so", [status, told, errors])
+        left = await gone(mark.encode(), 2)
+        strays = [words for words in all_words() if words == "sleep 601"]
+        expect(not left and not strays, "no process left", [list(left.values()), strays])
+        expect([name for name in sockets() if name.endswith(".sock")] == ["daemon.sock"], "one socket", sockets())
+        texts = printed(env["AWAITTY_RECORDINGS"])
+        expect(texts == ["UP\r\n"], "what was recorded", texts)
+        expect((await command(env, "ls", "--json"))[2] == "", "it is said once", "again")
+    finally:
+        await command(env, "daemon", "stop", "--json")
+
+
+def all_words():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            yield open(f"/proc/{pid}/cmdline").read().replace("\0", " ").strip()
+
+
+@check(limit=60, server=False, backends=PTY, transports=STDIO)
+async def a_killed_client_of_the_daemon_leaves_its_sessions_and_no_wait():
+    """F57."""
+    env, _ = own_places()
+    try:
+        async with raw("--daemon", env=env) as client:
+            await client.call(1, "spawn", command="cat", name="kept")
+            for i in range(20):
+                client.say({"jsonrpc": "2.0", "id": 100 + i, "method": "tools/call",
+                            "params": {"name": "wait_for_text", "arguments": {"session_id": "kept", "pattern": "NEVER", "timeout_ms": 600_000}}})
+            waits = lambda listed: listed[1]["sessions"][0]["waits"]
+            until = time.monotonic() + 5
+            while (count := waits(await command(env, "ls", "--json"))) < 20:
+                expect(time.monotonic() < until, "20 waits", count)
+            client.process.kill()
+            await client.process.wait()
+        until = time.monotonic() + 5
+        while count := waits(await command(env, "ls", "--json")):
+            expect(time.monotonic() < until, "no wait left", count)
+        status, told, _ = await command(env, "send", "kept", "hello\n", "--wait-text", "hello", "--json")
+        expect(status == 0 and told["found"], "a session that goes on", told)
+    finally:
+        await command(env, "daemon", "stop", "--json")
