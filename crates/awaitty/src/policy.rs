@@ -171,8 +171,12 @@ pub const SHUTDOWN_GRACE: Duration = Duration::from_millis(200);
 /// The kernel hangs up within 20 ms where the program was the leader of its session.
 pub const DRAIN_MAX: Duration = Duration::from_millis(500);
 
-/// Calls that are in flight at a time: a client that never reads must not make us grow.
+/// Calls that are in flight at a time: each is a task, and most are waits.
 pub const CALLS_MAX: usize = 4_096;
+
+/// Requests of one client that are open while it does not read what it is told; nothing more is read from it then. A
+/// client may write that many before it begins to read, and the largest answers (pictures apart) are 50 MB together.
+pub const UNTOLD_MAX: usize = 256;
 
 /// How long the daemon stays without a client and without a running program. The screens of programs that
 /// have exited go with it, so it is long.

@@ -11,7 +11,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::mcp::Host;
+use crate::mcp::{Hangup, Host};
 
 /// The variable that tells a program in a terminal of ours where its server is.
 pub const SOCKET_VARIABLE: &str = "AWAITTY_SOCKET";
@@ -125,9 +125,10 @@ impl Listener {
                     let (host, ended) = (Arc::clone(&host), ended.child_token());
                     tokio::spawn(async move {
                         let _guest = host.guests.enter();
+                        let hangup = Hangup::of_socket(&stream);
                         let (reader, writer) = stream.into_split();
                         // A client that does not speak the protocol is its own fault.
-                        let _ = host.serve(reader, writer, ended).await;
+                        let _ = host.serve(reader, writer, hangup, ended).await;
                     });
                 }
                 Ok(_) => {}

@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
+use super::outbox::{Hangup, Outbox};
 use crate::backend::processes;
 use crate::http;
 use crate::policy;
@@ -169,7 +170,7 @@ impl Host {
         })
     }
 
-    /// Serves one client until it goes away or `ended` is cancelled.
+    /// Serves one client until it goes away, which `hangup` tells too, or `ended` is cancelled.
     ///
     /// # Errors
     /// If the client does not speak the protocol.
@@ -177,6 +178,7 @@ impl Host {
         self: &Arc<Self>,
         reader: R,
         writer: W,
+        hangup: Hangup,
         ended: CancellationToken,
     ) -> anyhow::Result<()>
     where
@@ -185,6 +187,7 @@ impl Host {
     {
         let reader = EndReader { inner: reader, ended: ended.clone() };
         let transport = AsyncRwTransport::new_server(reader, writer);
+        let transport = Outbox::new(transport, hangup, ended.clone());
         let server = Server::new(Arc::clone(self), false);
         match server.serve_with_ct(transport, ended.clone()).await {
             Ok(running) => tokio::select! {
@@ -265,7 +268,7 @@ pub async fn serve_stdio(
         let (host, ended) = (Arc::clone(&host), ended.clone());
         async move {
             let (stdin, stdout) = rmcp::transport::stdio_pipes();
-            host.serve(stdin, stdout, ended).await
+            host.serve(stdin, stdout, Hangup::of_stdin(), ended).await
         }
     };
     serve_until(host, ended, serving).await

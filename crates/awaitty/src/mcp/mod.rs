@@ -2,10 +2,12 @@
 //! and answered, with the traps of the protocol's crate taken care of.
 
 mod host;
+mod outbox;
 mod prompts;
 mod resources;
 
 pub use host::{Guest, Guests, Host, Options, choose_tools, serve_http, serve_stdio};
+pub use outbox::Hangup;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -157,9 +159,8 @@ impl ServerHandler for Server {
                 let waiting = tools::describe_wait(&host.sessions, tool.name, &asked).await;
                 let note =
                     ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
-                let peer = context.peer.clone();
-                // Sending may block on a client that does not read, and must hold up nobody.
-                tokio::spawn(async move { peer.notify_progress(note).await });
+                // A client that does not read is told no more until it does, and the call goes on meanwhile.
+                let _ = context.peer.notify_progress(note).await;
             }
         };
         let result = tokio::select! {

@@ -5,7 +5,10 @@ import asyncio
 import json
 import os
 import random
+import resource
+import select
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -453,3 +456,98 @@ async def a_killed_client_of_the_daemon_leaves_its_sessions_and_no_wait():
         expect(status == 0 and told["found"], "a session that goes on", told)
     finally:
         await command(env, "daemon", "stop", "--json")
+class Deaf:
+    """A client that asks for large screens, and reads only when it is told to."""
+
+    def __init__(self, to_server, from_server):
+        self.to_server, self.from_server, self.rest, self.asked = to_server, from_server, b"", []
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}}
+        self.ask(0, "initialize", hello)
+        os.write(to_server, b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+
+    def ask(self, id, method, params):
+        os.write(self.to_server, (json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}) + "\n").encode())
+        return json.loads(self.from_server.readline())
+
+    def flood(self, count):
+        """Asks until it has asked so often, or nothing was taken for a second."""
+        until = time.monotonic() + 1
+        while time.monotonic() < until and (self.rest or count):
+            if not self.rest:
+                count -= 1
+                self.asked.append(1000 + len(self.asked))
+                self.rest = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"snapshot","arguments":{}}}\n' % self.asked[-1]
+            if self.write(0.1):
+                until = time.monotonic() + 1
+        return len(self.asked)
+
+    def write(self, seconds):
+        """Writes some of what is to be written, if there is room."""
+        has_room = self.rest and select.select([], [self.to_server], [], seconds)[1]
+        if has_room:
+            self.rest = self.rest[os.write(self.to_server, self.rest):]
+        return has_room
+
+    def listen(self):
+        """Reads all answers; what could not be written is written meanwhile."""
+        heard = []
+        while len(heard) < len(self.asked):
+            self.write(0)
+            heard.append(json.loads(self.from_server.readline()))
+        expect(all("LARGE" in json.dumps(one) for one in heard), "screens", heard[-1])
+        expect(sorted(one["id"] for one in heard) == self.asked, "one answer to each", f"{len(heard)} of {len(self.asked)}")
+        self.asked = []
+
+
+def deaf_check(name, by_socket):
+    @check(limit=120, server=False, name=f"{name}_that_never_reads_makes_nobody_grow", backends=PTY, transports=STDIO)
+    async def run():
+        """Asks for 20 000 large screens and reads none; then it reads them all, and nothing is lost; then it goes, while
+        nothing is read from it, and that is noticed (F67)."""
+        return await asyncio.to_thread(deafen, by_socket)
+
+
+def deafen(by_socket):
+    folder = tempfile.mkdtemp(dir=HOME)
+    env = {**os.environ, "HOME": HOME, "XDG_RUNTIME_DIR": folder}
+    process = subprocess.Popen([harness.SERVER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+    kb = lambda: int(open(f"/proc/{process.pid}/status").read().split("VmRSS:")[1].split()[0])
+    try:
+        client = first = Deaf(process.stdin.fileno(), process.stdout)
+        script = "for i in $(seq 100); do printf 'LARGE %0180d\\r\\n' $i; done; exec cat"
+        spawn = {"command": "sh", "args": ["-c", script], "cols": 200, "rows": 100, "wait": {"settled": 200}}
+        first.ask(1, "tools/call", {"name": "spawn", "arguments": spawn})
+        fds = lambda: len(os.listdir(f"/proc/{process.pid}/fd"))
+        before = fds()
+        if by_socket:
+            end = socket.socket(socket.AF_UNIX)
+            end.connect(os.path.join(folder, "awaitty", f"mcp-{process.pid}.sock"))
+            client = Deaf(end.fileno(), end.makefile("rb"))
+        asked = client.flood(20_000)
+        most = kb()
+        expect(256 <= asked < 20_000, "a client that is not heard for ever, but a while", f"{asked} calls were taken")
+        expect(most < 160 * 1024, "bounded memory", f"{most} KB after {asked} calls")
+        client.listen()
+        again = client.flood(20_000)
+        start = time.monotonic()
+        if by_socket:
+            expect(first.ask(2, "ping", {})["id"] == 2, "another client that is served", "it is not")
+            # What it would read is not closed, and nobody reads what it writes.
+            end.shutdown(socket.SHUT_WR)
+            while fds() > before:
+                expect(time.monotonic() < start + 2, "a client that is let go", f"{fds()} descriptors, {before} before")
+                time.sleep(0.01)
+            expect(first.ask(3, "ping", {})["id"] == 3, "another client that is served", "it is not")
+        else:
+            process.stdin.close()
+            process.wait(10)
+        took = time.monotonic() - start
+        expect(took < 1.5, "its end noticed within 500 ms, and what the machine needs", f"{took:.2f} s")
+        return f"{most} KB after {asked} and {again} calls were taken, gone after {took * 1000:.0f} ms"
+    finally:
+        process.kill()
+        process.wait()
+
+
+deaf_check("a_client", False)
+deaf_check("a_client_by_socket", True)
