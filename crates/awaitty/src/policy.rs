@@ -18,6 +18,9 @@ pub struct Limits {
     /// Lines kept of each session, unless `spawn` says otherwise.
     #[arg(long = "scrollback", env = "AWAITTY_SCROLLBACK", value_name = "LINES", default_value_t = SCROLLBACK)]
     pub scrollback: usize,
+    /// Lines kept of all sessions together.
+    #[arg(long = "max-scrollback", env = "AWAITTY_MAX_SCROLLBACK", value_name = "LINES", default_value_t = SCROLLBACK_SUM_MAX)]
+    pub scrollback_sum: usize,
     /// Frames kept of each session.
     #[arg(long = "max-frames", env = "AWAITTY_MAX_FRAMES", value_name = "N", default_value_t = FRAMES_MAX)]
     pub frames: usize,
@@ -44,6 +47,7 @@ impl Default for Limits {
             sessions: SESSIONS_MAX,
             waits: WAITS_MAX,
             scrollback: SCROLLBACK,
+            scrollback_sum: SCROLLBACK_SUM_MAX,
             frames: FRAMES_MAX,
             input_queue: INPUT_QUEUE_MAX,
             pattern: PATTERN_MAX,
@@ -66,7 +70,7 @@ pub fn limits() -> &'static Limits {
 /// # Errors
 /// If one of them makes no sense; it says which.
 pub fn set_limits(limits: Limits) -> Result<(), String> {
-    let Limits { frames, result_chars, scrollback, .. } = limits;
+    let Limits { frames, result_chars, scrollback, scrollback_sum, .. } = limits;
     if frames == 0 {
         return Err("--max-frames 0: there is always a frame, so give at least 1".to_owned());
     }
@@ -77,6 +81,12 @@ pub fn set_limits(limits: Limits) -> Result<(), String> {
     }
     if scrollback > SCROLLBACK_MAX {
         return Err(format!("--scrollback {scrollback}: give at most {SCROLLBACK_MAX}"));
+    }
+    if scrollback_sum < scrollback {
+        return Err(format!(
+            "--max-scrollback {scrollback_sum}: give at least the {scrollback} of --scrollback, or there is no room \
+             for a session"
+        ));
     }
     LIMITS.set(limits).map_err(|_| "the limits are in use and cannot be changed".to_owned())
 }
@@ -92,6 +102,10 @@ pub const SCROLLBACK: usize = 10_000;
 
 /// The most that `spawn` may ask for: 100 MB of plain text.
 pub const SCROLLBACK_MAX: usize = 1_000_000;
+
+/// Lines that all terminals of a server may keep together: 1 GB of plain text, if each is as long as lines are. A
+/// thousand terminals have room that keep as many as usual, and ten that keep as many as one may.
+pub const SCROLLBACK_SUM_MAX: usize = 10_000_000;
 
 /// Bytes of input that wait for a program to read them. More is refused as a whole.
 pub const INPUT_QUEUE_MAX: usize = 1 << 20;

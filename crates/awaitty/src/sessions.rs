@@ -112,6 +112,8 @@ pub struct Entry {
     pub pid: Pid,
     /// When it was started, in milliseconds since 1970.
     pub created_ms: u64,
+    /// Lines that it may keep.
+    scrollback: usize,
     /// The terminal's task.
     pub handle: Handle,
     /// The people who look at it.
@@ -219,13 +221,30 @@ impl Sessions {
         })
     }
 
-    /// Looks whether there may be one more terminal, of that name.
-    fn check_room(&self, entries: &[Arc<Entry>], name: Option<&str>) -> Result<(), ToolError> {
+    /// Looks whether there may be one more terminal, of that name, which keeps so many lines.
+    fn check_room(
+        &self,
+        entries: &[Arc<Entry>],
+        name: Option<&str>,
+        scrollback: usize,
+    ) -> Result<(), ToolError> {
         if entries.len() >= policy::limits().sessions {
             return Err(ToolError::new(
                 "limit_reached",
                 format!(
                     "there are {} sessions, which is the limit: close_session some",
+                    entries.len()
+                ),
+            ));
+        }
+        let kept: usize = entries.iter().map(|entry| entry.scrollback).sum();
+        let allowed = policy::limits().scrollback_sum;
+        if kept + scrollback > allowed {
+            return Err(ToolError::new(
+                "limit_reached",
+                format!(
+                    "scrollback: the {} sessions may keep {kept} lines, and with the {scrollback} of this one it would be \
+                     more than {allowed}, which is the limit: close_session some, or give a smaller scrollback",
                     entries.len()
                 ),
             ));
@@ -243,7 +262,7 @@ impl Sessions {
     /// Starts a program in a new terminal.
     pub fn spawn(&self, spec: SpawnSpec) -> Result<Arc<Entry>, ToolError> {
         let mut entries = self.lock();
-        self.check_room(&entries, spec.name.as_deref())?;
+        self.check_room(&entries, spec.name.as_deref(), spec.scrollback)?;
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         let mark =
             format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
@@ -271,10 +290,19 @@ impl Sessions {
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));
-        let (name, people) = (spec.name, People::default());
-        let pane = None;
-        let entry = Entry { id, name, command, pid, created_ms, handle, people, mark, image, pane };
-        let entry = Arc::new(entry);
+        let entry = Arc::new(Entry {
+            id,
+            name: spec.name,
+            command,
+            pid,
+            created_ms,
+            scrollback: spec.scrollback,
+            handle,
+            people: People::default(),
+            mark,
+            image,
+            pane: None,
+        });
         entries.push(Arc::clone(&entry));
         self.end_later(&entry, spec.ttl);
         Ok(entry)

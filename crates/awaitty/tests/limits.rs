@@ -33,6 +33,29 @@ async fn sessions_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn lines_of_all_sessions_up_to_the_limit() {
+    let sessions = Arc::new(Sessions::default());
+    let spawn =
+        |lines: usize| call(&sessions, "spawn", json!({"command": "cat", "scrollback": lines}));
+    let most = policy::SCROLLBACK_SUM_MAX / policy::SCROLLBACK_MAX;
+    for _ in 1..most {
+        spawn(policy::SCROLLBACK_MAX).await.unwrap();
+    }
+    spawn(policy::SCROLLBACK_MAX - 1).await.unwrap();
+    assert_eq!(code(spawn(2).await), "limit_reached");
+    spawn(1).await.unwrap();
+    assert_eq!(code(spawn(1).await), "limit_reached");
+    spawn(0).await.unwrap();
+    // What has ended and is kept counts, and what is closed does not.
+    let close = |keep: bool| json!({"session_id": "s1", "grace_ms": 0, "keep": keep});
+    call(&sessions, "close_session", close(true)).await.unwrap();
+    assert_eq!(code(spawn(1).await), "limit_reached");
+    call(&sessions, "close_session", close(false)).await.unwrap();
+    spawn(policy::SCROLLBACK_MAX).await.unwrap();
+    sessions.shut_down().await;
+}
+
+#[tokio::test]
 async fn waits_up_to_the_limit() {
     let sessions = Arc::new(Sessions::default());
     call(&sessions, "spawn", json!({"command": "cat"})).await.unwrap();

@@ -69,8 +69,8 @@ impl Sessions {
                 return Ok(entry);
             }
         }
-        self.check_room(&self.lock(), None)?;
         let history = policy::limits().scrollback;
+        self.check_room(&self.lock(), None, history)?;
         let (pane, capture) = if found.is_dead {
             (Err(found.exit()), server.capture_everything(&found.id, history).await?)
         } else {
@@ -85,6 +85,7 @@ impl Sessions {
             command: found.command,
             pid,
             created_ms: found.created * 1000,
+            scrollback: history,
             handle: Driver::start_pane(pane, pid, &capture, history, None),
             people: People::default(),
             image: image_of(pid),
@@ -111,7 +112,7 @@ impl Sessions {
         session: Option<&str>,
     ) -> Result<Arc<Entry>, ToolError> {
         let _one_at_a_time = self.attaching.lock().await;
-        self.check_room(&self.lock(), spec.name.as_deref())?;
+        self.check_room(&self.lock(), spec.name.as_deref(), spec.scrollback)?;
         let integration = integration(&spec);
         // Looked at before anything is started.
         resolve(&spec, "", None, integration.as_ref())?;
@@ -155,6 +156,7 @@ impl Sessions {
             name: spec.name,
             pid,
             created_ms: wall_clock_ms(),
+            scrollback: spec.scrollback,
             handle: Driver::start_pane(
                 Ok(pane),
                 pid,

@@ -543,3 +543,18 @@ async def a_limit_of_file_size_cuts_the_recording_only():
         sid = await s.sh(f"yes > {tempfile.mkdtemp(dir=HOME)}/big; kill -l $?; exec cat")
         fields(await s.wait(sid, "XFSZ", since="screen"), found=True)
         return await recorded_until_cut(s)
+# ------------------------------------------------------------------------------------ memory
+@check(limit=60, backends=PTY, transports=STDIO)
+async def scrollback_of_all_sessions_has_a_sum(s):
+    """F17: 10 000 000 lines."""
+    sids = [await s.sh(CAT, scrollback=1_000_000) for _ in range(10)]
+    for options in ({"scrollback": 1_000_000}, {}):
+        result = await s.err(["limit_reached"], "spawn", command="cat", **options)
+        expect(re.search("10.?000.?000", result["message"]), "the numbers", result)
+    await s.close(sids.pop())
+    sids += [await s.sh(CAT, scrollback=900_000), await s.sh(CAT)]
+    await s.err(["limit_reached"], "spawn", command="cat", scrollback=100_000)
+    await answers(s, sids[-1])
+    for sid in sids:
+        await s.close(sid)
+    await s.sh(CAT, scrollback=1_000_000)

@@ -51,9 +51,12 @@ fn limits_by_the_environment() {
 
 #[test]
 fn limits_that_make_no_sense_are_refused() {
-    for (flag, value) in
-        [("--max-frames", "0"), ("--max-chars", "199"), ("--scrollback", "1000001")]
-    {
+    for (flag, value) in [
+        ("--max-frames", "0"),
+        ("--max-chars", "199"),
+        ("--scrollback", "1000001"),
+        ("--max-scrollback", "9999"),
+    ] {
         let output = awaitty().args(["mcp", flag, value]).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && said.contains(&format!("{flag} {value}: ")), "{said}");
