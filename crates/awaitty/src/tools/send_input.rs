@@ -84,7 +84,7 @@ struct PasteParam {
 struct Output {
     session_id: String,
     sent_bytes: usize,
-    /// What came of `submit`: `submitted`, `not_echoed`, `swallowed` or `no_reaction`.
+    /// What came of `submit`: `submitted`, `not_echoed`, `swallowed`, `no_reaction` or `closed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     submit: Option<&'static str>,
     #[serde(flatten)]
@@ -338,6 +338,10 @@ async fn run_submit(
     let (mut wait, text) = then_wait(context, entry, wanted, show, submitted.word()).await?;
     let hint = submitted.hint();
     wait.hint = hint.map(str::to_owned).or(wait.hint);
+    if submitted == Submitted::Closed {
+        wait.closed = Some(true);
+        wait.exit.exited = Some(true);
+    }
     let text = match hint {
         Some(hint) => format!("{text}\n{hint}"),
         None => text,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Frame, Seq, Since, Spec};
+use awaitty_core::{Condition, Frame, Outcome, Seq, Since, Spec, WaitEnded};
 use tokio::time::Instant;
 
 use super::send_input::{Item, Sent, send};
@@ -39,6 +39,8 @@ pub(super) enum Submitted {
     Swallowed,
     /// The program did not read Enter.
     NoReaction,
+    /// The session was closed before it was known.
+    Closed,
 }
 
 impl Submitted {
@@ -48,13 +50,14 @@ impl Submitted {
             Submitted::NotEchoed => "not_echoed",
             Submitted::Swallowed => "swallowed",
             Submitted::NoReaction => "no_reaction",
+            Submitted::Closed => "closed",
         }
     }
 
     /// What to do next.
     pub(super) fn hint(self) -> Option<&'static str> {
         match self {
-            Submitted::Yes => None,
+            Submitted::Yes | Submitted::Closed => None,
             Submitted::NotEchoed => Some(
                 "the text did not appear on the screen, so Enter was not sent: if the program reads it unseen, \
                  send the key \"enter\", and for a password use secret",
@@ -95,8 +98,12 @@ pub(super) async fn submit(entry: &Arc<Entry>, text: &str) -> Result<(Sent, Subm
         Ok((sent, before))
     });
     let (mut sent, before) = typed.await.ok_or_else(ToolError::gone)??;
-    if !text.is_empty() && !is_seen(entry, &text, &before).await? {
-        return Ok((sent, Submitted::NotEchoed));
+    if !text.is_empty() {
+        match is_seen(entry, &text, &before).await? {
+            Some(true) => {}
+            Some(false) => return Ok((sent, Submitted::NotEchoed)),
+            None => return Ok((sent, Submitted::Closed)),
+        }
     }
     let entered = entry.handle.call(|driver| -> Result<_, ToolError> {
         let before = Before::of(driver);
@@ -108,8 +115,12 @@ pub(super) async fn submit(entry: &Arc<Entry>, text: &str) -> Result<(Sent, Subm
     Ok((sent, reaction(entry, before).await?))
 }
 
-/// Waits until the text is on the screen and the screen is quiet.
-async fn is_seen(entry: &Arc<Entry>, text: &str, before: &Arc<Frame>) -> Result<bool, ToolError> {
+/// Waits until the text is on the screen and the screen is quiet; `None` if the session is closed before.
+async fn is_seen(
+    entry: &Arc<Entry>,
+    text: &str,
+    before: &Arc<Frame>,
+) -> Result<Option<bool>, ToolError> {
     let deadline = Instant::now() + PATIENCE;
     let end: Vec<char> = text.chars().rev().filter(|c| !c.is_whitespace()).take(SEEN_BY).collect();
     let end: String = end.into_iter().rev().collect();
@@ -122,32 +133,47 @@ async fn is_seen(entry: &Arc<Entry>, text: &str, before: &Arc<Frame>) -> Result<
         let settled =
             Spec { condition: Condition::Settled(QUIET), since: Since::Input, deadline: None };
         let left = deadline.saturating_duration_since(Instant::now());
-        let ended =
-            start_spec(entry, settled, left).await?.ended().await.ok_or_else(ToolError::gone)?;
+        let Some(ended) = ended(entry, settled, left).await? else { return Ok(None) };
         let has_grown = count(&ended.frame) > count(before);
         let is_shortened = ended.frame.seq() != before.seq() && text.contains('\n');
         if has_grown || is_shortened && ended.frame.text() != before.text() {
-            return Ok(true);
+            return Ok(Some(true));
         }
-        if ended.exit.is_some() || !wait_for_change(entry, &mut seq, deadline).await? {
-            return Ok(false);
+        if ended.exit.is_some() {
+            return Ok(Some(false));
+        }
+        match wait_for_change(entry, &mut seq, deadline).await? {
+            Some(true) => {}
+            other => return Ok(other),
         }
     }
 }
 
-/// Waits until the screen changes after a frame; tells whether it did before the deadline.
+/// Waits for the end of a wait; `None` if that is because the session is closed, after which all waits end at once.
+async fn ended(
+    entry: &Arc<Entry>,
+    spec: Spec,
+    timeout: Duration,
+) -> Result<Option<WaitEnded>, ToolError> {
+    let ended =
+        start_spec(entry, spec, timeout).await?.ended().await.ok_or_else(ToolError::gone)?;
+    Ok(Some(ended).filter(|ended| ended.outcome != Outcome::Closed))
+}
+
+/// Waits until the screen changes after a frame; tells whether it did before the deadline, or nothing if the session is
+/// closed.
 async fn wait_for_change(
     entry: &Arc<Entry>,
     seq: &mut Seq,
     deadline: Instant,
-) -> Result<bool, ToolError> {
+) -> Result<Option<bool>, ToolError> {
     let condition = Condition::Change { stable: Duration::ZERO, styles: true, ignore: Vec::new() };
     let spec = Spec { condition, since: Since::Frame(*seq), deadline: None };
     let left = deadline.saturating_duration_since(Instant::now());
-    let ended = start_spec(entry, spec, left).await?.ended().await.ok_or_else(ToolError::gone)?;
+    let Some(ended) = ended(entry, spec, left).await? else { return Ok(None) };
     let has_changed = ended.frame.seq() > *seq;
     *seq = ended.frame.seq();
-    Ok(has_changed && Instant::now() < deadline)
+    Ok(Some(has_changed && Instant::now() < deadline))
 }
 
 /// Waits for what comes of Enter.
@@ -166,7 +192,9 @@ async fn reaction(entry: &Arc<Entry>, before: Before) -> Result<Submitted, ToolE
             return Ok(if has_read { Submitted::Swallowed } else { Submitted::NoReaction });
         }
         let next = (Instant::now() + LOOK_AGAIN).min(deadline);
-        wait_for_change(entry, &mut seq, next).await?;
+        if wait_for_change(entry, &mut seq, next).await?.is_none() {
+            return Ok(Submitted::Closed);
+        }
     }
 }
 

@@ -558,3 +558,68 @@ async def scrollback_of_all_sessions_has_a_sum(s):
     for sid in sids:
         await s.close(sid)
     await s.sh(CAT, scrollback=1_000_000)
+
+
+# ------------------------------------------------------------------------------------ waits
+# Shows the first key, and reads no other: what is submitted is typed and not taken.
+SHOWS_ONE = """
+import os, time, tty
+tty.setraw(0); os.write(1, b'UP\\r\\n')
+os.write(1, os.read(0, 1)); time.sleep(600)
+"""
+
+
+@check(limit=60, backends=PTY)
+async def a_close_ends_any_wait(s):
+    """F55."""
+    never = {"text": "NEVER", "timeout_ms": 20_000}
+    raw = "stty raw -echo; echo UP; exec sleep 600"
+    busy = {"timeout_ms": 20_000}
+    kinds = {
+        "text": (CAT, "wait_for_text", {"pattern": "NEVER", **busy}),
+        "gone": (CAT, "wait_for_text", {"pattern": "UP", "gone": True, **busy}),
+        "change": (CAT, "wait_for_screen_change", {"since": "now", **busy}),
+        "exit": (CAT, "wait_for_exit", busy),
+        "channel": (CAT, "wait_for_channel", {"channel": "never", **busy}),
+        "any": (CAT, "wait_for_any", {"waits": [{"text": "NEVER"}], **busy}),
+        "all": (CAT, "wait_for_any", {"waits": [{"text": "NEVER"}, {"exit": True}, {"settled": 19_000}], "mode": "all", **busy}),
+        "ready": (raw, "wait_for_any", {"waits": [{"ready": True}], **busy}),
+        "send": (CAT, "send_input", {"input": "x", "wait": never}),
+        "settled": (CAT, "send_input", {"input": "x", "wait": {"settled": 15_000, **busy}}),
+        "changed": (CAT, "send_input", {"input": "x", "wait": {"change": 15_000, **busy}}),
+        "sent exit": (CAT, "send_input", {"input": "x", "wait": {"exit": True, **busy}}),
+        "sent channel": (CAT, "send_input", {"input": "x", "wait": {"channel": "never", **busy}}),
+        "sent ready": (raw, "send_input", {"input": "x", "wait": {"ready": True, **busy}}),
+        "submit": (CAT, "send_input", {"input": "x", "submit": True, "wait": never}),
+        "not yet typed": (raw, "send_input", {"input": "x", "submit": True}),
+        "not yet submitted": (SHOWS_ONE, "send_input", {"input": "x", "submit": True}),
+        "run": (None, "run_command", {"command": "sleep 600", **busy}),
+        "command": (None, "wait_for_command", busy),
+    }
+
+    async def one(i):
+        kind, (script, tool, arguments) = list(kinds.items())[i]
+        sid = await (s.py(script) if script == SHOWS_ONE else s.sh(script) if script else s.spawn("bash", "--norc"))
+        if script:
+            await s.up(sid)
+        if tool == "wait_for_command":
+            fields(await s.ok("run_command", session_id=sid, command="sleep 600", timeout_ms=300), finished=False)
+        if tool == "wait_for_any":
+            arguments = {**arguments, "waits": [{"session_id": sid, **wait} for wait in arguments["waits"]]}
+        else:
+            arguments = {"session_id": sid, **arguments}
+        task = begin(s.call(tool, **arguments))
+        await asyncio.sleep(1.5 if script is None else 0.5)
+        expect(not task.done(), f"{kind}: a wait that runs", task.done() and (task.exception() or task.result()))
+        start = time.monotonic()
+        closed = await s.close(sid)
+        result = await task
+        took = time.monotonic() - start
+        expect(took < 1 + closed.took, f"{kind}: an end within 1 s", f"{took:.2f} s")
+        expect(not result.is_error and result.get("outcome") == "closed", f"{kind}: outcome closed", result or result.text)
+        expect(result.get("closed") or tool in ("wait_for_any", "run_command", "wait_for_command"), f"{kind}: closed", result)
+        expect("enter" not in (result.get("hint") or "").lower(), f"{kind}: no advice for a session that is gone", result)
+
+    await many(len(kinds), 6, one)
+    expect(not await s.sessions(), "no session left", await s.sessions())
+    return f"{len(kinds)} kinds of wait"
