@@ -9,6 +9,7 @@
 mod commands;
 mod control;
 mod ends;
+mod input;
 mod pane;
 mod record;
 
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use awaitty_core::{CommandId, EchoBy, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
+use awaitty_core::{CommandId, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
 use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -46,8 +47,13 @@ pub enum SendError {
     Exited,
     /// So many bytes wait already.
     QueueFull(usize),
-    /// A line of so many bytes is longer than the kernel hands to a program that reads lines.
-    LineTooLong(usize),
+    /// A line is longer than the kernel hands to a program that reads lines.
+    LineTooLong {
+        /// Bytes that it would have.
+        line: usize,
+        /// Bytes that were typed before and are not ended.
+        before: usize,
+    },
     /// A person has taken control.
     HumanHasControl(Control),
 }
@@ -151,7 +157,7 @@ pub struct Driver {
     io: Option<Io>,
     pid: Pid,
     /// What the program has not taken yet.
-    input: VecDeque<u8>,
+    input: input::Input,
     waiters: HashMap<WaitId, oneshot::Sender<WaitEnded>>,
     /// Matches that are held back for a moment.
     lingering: Vec<(oneshot::Sender<WaitEnded>, WaitEnded)>,
@@ -223,7 +229,7 @@ impl Driver {
             session,
             pid,
             io,
-            input: VecDeque::new(),
+            input: input::Input::default(),
             waiters: HashMap::new(),
             lingering: Vec::new(),
             linger_until: None,
@@ -277,36 +283,6 @@ impl Driver {
         spec.deadline = Some(now.after(timeout));
         self.tell_unread();
         self.session.start_wait(now, spec)
-    }
-
-    /// Sends input, of which `text` is what can be echoed; the mark is set before the first byte.
-    ///
-    /// # Errors
-    /// If it cannot be sent; nothing has changed then.
-    pub fn send_as_person(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
-        let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
-            return Err(SendError::Exited);
-        };
-        if self.input.len() + bytes.len() > policy::limits().input_queue {
-            return Err(SendError::QueueFull(self.input.len()));
-        }
-        let modes = io.input_modes();
-        let longest = bytes.split(|byte| matches!(byte, b'\r' | b'\n')).map(<[u8]>::len).max();
-        if let Some(longest) = longest.filter(|&longest| longest > policy::CANONICAL_LINE_MAX)
-            && modes.is_canonical
-        {
-            return Err(SendError::LineTooLong(longest));
-        }
-        let now = self.now();
-        self.session.handle_input(now, text, modes.echo_by);
-        let is_ahead = modes.echo_by == EchoBy::Terminal;
-        self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));
-        if !modes.is_secret() {
-            self.record(|recorder, now| recorder.input(now, bytes));
-        }
-        self.input.extend(bytes);
-        self.write_some();
-        Ok(bytes.len())
     }
 
     /// Changes the size for the program and for us.
@@ -436,34 +412,6 @@ impl Driver {
         self.note_commands();
         self.mark_commands();
         self.plan_looks(true);
-    }
-
-    fn write_some(&mut self) {
-        let before = self.input.len();
-        self.write_more();
-        if self.input.len() < before {
-            self.sync_input();
-        }
-    }
-
-    fn write_more(&mut self) {
-        let Some(io) = &self.io else { return };
-        while !self.input.is_empty() {
-            let (front, _) = self.input.as_slices();
-            match io.write(front) {
-                Ok(0) => return,
-                Ok(count) => drop(self.input.drain(..count)),
-                Err(_) => return self.input.clear(),
-            }
-        }
-    }
-
-    fn take_replies(&mut self) {
-        let replies = self.session.poll_replies();
-        // A program that asks and never reads gets no more answers.
-        if self.input.len() + replies.len() <= policy::limits().input_queue {
-            self.input.extend(replies);
-        }
     }
 }
 

@@ -112,11 +112,19 @@ impl From<SendError> for ToolError {
                 ),
             ),
             SendError::HumanHasControl(control) => ToolError::human_has_control(&control),
-            SendError::LineTooLong(len) => ToolError::argument(format!(
-                "input has a line of {len} bytes, and the program reads whole lines, of which the terminal \
-                 keeps {}: send shorter lines, or a file. Nothing was sent",
-                policy::CANONICAL_LINE_MAX
-            )),
+            SendError::LineTooLong { line, before } => {
+                let typed = match before {
+                    0 => String::new(),
+                    _ => format!(
+                        " ({before} of them were typed before: \"enter\" ends them, \"ctrl+u\" takes them back)"
+                    ),
+                };
+                ToolError::argument(format!(
+                    "input has a line of {line} bytes{typed}, and the program reads whole lines, of which the terminal \
+                     keeps {}: send shorter lines, or a file. Nothing was sent",
+                    policy::CANONICAL_LINE_MAX
+                ))
+            }
         }
     }
 }

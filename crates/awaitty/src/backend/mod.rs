@@ -3,6 +3,7 @@
 pub mod aside;
 pub mod foreground;
 pub mod limits;
+pub mod line;
 pub mod orphans;
 pub mod processes;
 pub mod pty;

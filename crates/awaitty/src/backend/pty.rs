@@ -22,6 +22,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::limits;
+use super::line::Discipline;
 
 /// What is to be started.
 #[derive(Clone, Debug)]
@@ -78,6 +79,8 @@ pub struct InputModes {
     pub echo_by: EchoBy,
     /// The program reads whole lines.
     pub is_canonical: bool,
+    /// What becomes of single bytes.
+    pub line: Discipline,
     flags: rustix::termios::InputModes,
 }
 
@@ -85,7 +88,8 @@ impl InputModes {
     /// Of a terminal that cannot be asked.
     pub(super) fn unknown() -> InputModes {
         let flags = rustix::termios::InputModes::empty();
-        InputModes { echo_by: EchoBy::Editor, is_canonical: false, flags }
+        let line = Discipline::default();
+        InputModes { echo_by: EchoBy::Editor, is_canonical: false, line, flags }
     }
 
     /// Tells whether the program reads lines that nobody is to see, as for a password.
@@ -353,7 +357,8 @@ pub(super) fn input_modes(terminal: &OwnedFd) -> InputModes {
         (false, true) => EchoBy::Nobody,
         (false, false) => EchoBy::Editor,
     };
-    InputModes { echo_by, is_canonical, flags: termios.input_modes }
+    let line = Discipline::from(&termios);
+    InputModes { echo_by, is_canonical, line, flags: termios.input_modes }
 }
 
 /// Opens the program's end, without its becoming our controlling terminal.

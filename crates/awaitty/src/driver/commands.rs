@@ -170,15 +170,6 @@ impl Driver {
         Ok(id)
     }
 
-    /// Types keys that are not the caller's: no wait looks back to them. A person who has control is not disturbed.
-    pub fn type_keys(&mut self, keys: &[u8]) {
-        if self.control().is_some() {
-            return;
-        }
-        self.input.extend(keys);
-        self.write_some();
-    }
-
     /// What is still to be sent of a command to a shell that does not ask for it.
     pub fn take_rest(&mut self, id: CommandId) -> Vec<u8> {
         self.session.take_rest_of_command(id)

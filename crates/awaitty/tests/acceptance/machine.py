@@ -623,3 +623,23 @@ async def a_close_ends_any_wait(s):
     await many(len(kinds), 6, one)
     expect(not await s.sessions(), "no session left", await s.sessions())
     return f"{len(kinds)} kinds of wait"
+
+
+@check(backends=PTY)
+async def a_long_line_in_parts_is_refused(s):
+    """F22: the kernel keeps 4 095 bytes of a line, whoever sent them and in however many calls."""
+    sid = await s.sh("stty -echo; echo UP; exec awk '{print \"got \" length($0); fflush()}'")
+    await s.up(sid)
+
+    async def refused(text, **more):
+        result = await s.err(["bad_argument"], "send_input", session_id=sid, input=text, **more)
+        expect("4095" in result["message"].replace(" ", ""), "the number", result)
+
+    await refused("x" * 6000 + "\n")
+    await refused("x" * 3000, keys=[{"text": "x" * 3000}, "enter"])
+    for end, got in ((["ctrl+u", {"text": "short\n"}], 5), (["enter"], 3000), ([{"text": "x" * 1095}, "enter"], 4095), (["ctrl+c"], None)):
+        await s.send(sid, "x" * 3000)
+        await refused("x" * 3000 + "\n")
+        wait = {"text": f"^got {got}$"} if got else {"exit": True}
+        result = await s.ok("send_input", session_id=sid, keys=end, wait={**wait, "timeout_ms": 3000})
+        fields(result, outcome="met")
