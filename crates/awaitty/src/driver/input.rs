@@ -75,6 +75,12 @@ impl Driver {
         self.input.bytes.extend(bytes);
     }
 
+    /// Tells whether output is stopped, as ctrl+s does it.
+    pub fn is_output_stopped(&self) -> bool {
+        let io = self.io.as_ref();
+        io.is_some_and(|io| io.input_modes().line.is_stopped(self.input.typed))
+    }
+
     pub(super) fn write_some(&mut self) {
         let before = self.input.bytes.len();
         self.write_more();

@@ -54,6 +54,9 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
         }
         _ => {}
     }
+    if entry.handle.call(|driver| driver.is_output_stopped()).await == Some(true) {
+        said.push("output is stopped, as ctrl+s does it: ctrl+q lets it go on".to_owned());
+    }
     said.push(match ended.exit {
         Some(_) => "the program has exited, so nothing more will come".to_owned(),
         None => doing(entry).await,

@@ -643,3 +643,23 @@ async def a_long_line_in_parts_is_refused(s):
         wait = {"text": f"^got {got}$"} if got else {"exit": True}
         result = await s.ok("send_input", session_id=sid, keys=end, wait={**wait, "timeout_ms": 3000})
         fields(result, outcome="met")
+
+
+@check(backends=PTY)
+async def stopped_output_is_told(s):
+    """F27."""
+    sid = await s.sh("i=0; while :; do i=$((i+1)); echo tick $i; sleep 0.02; done")
+    await s.up(sid, "tick 5")
+    await s.ok("send_input", session_id=sid, keys=["ctrl+s"])
+    await asyncio.sleep(0.3)
+    stopped = await s.text(sid)
+    for tool, options in (("wait_for_text", {"pattern": "NEVER"}), ("wait_for_screen_change", {"since": "now"})):
+        result = await s.ok(tool, session_id=sid, timeout_ms=400, **options)
+        fields(result, outcome="timeout")
+        why = result.get("why", "").lower()
+        expect("stopped" in why and "ctrl+q" in why, "why: output is stopped, ctrl+q", result)
+    expect(await s.text(sid) == stopped, "output that is stopped", await s.text(sid))
+    result = await s.ok("send_input", session_id=sid, keys=["ctrl+q"], wait={"text": "tick \\d+", "timeout_ms": 3000})
+    fields(result, found=True)
+    result = await s.wait(sid, "NEVER", timeout_ms=300)
+    expect("ctrl+q" not in result.get("why", "").lower(), "no word of ctrl+q now", result)
