@@ -3,8 +3,8 @@
 //! Callers hand in jobs, which run on the task with the [`Driver`] in their hands; so checking a wait and
 //! registering it are one step, and nobody holds a lock. Between two jobs the task reads what the
 //! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled, but for
-//! one question that the kernel answers and does not announce, and only while somebody waits for it: see
-//! `commands.rs`.
+//! what the kernel answers and does not announce, whether the program reads and whether it has read, and only
+//! while somebody waits for it: see `commands.rs` and `input.rs`.
 
 mod commands;
 mod control;
@@ -314,7 +314,7 @@ impl Driver {
             let wake = self.wake();
             let io = self.io.as_ref();
             let reading = io.is_some() && !self.hung_up;
-            let writing = reading && !self.input.is_empty();
+            let writing = reading && self.input.is_due();
             tokio::select! {
                 biased;
                 job = jobs.recv() => match job {
@@ -337,13 +337,15 @@ impl Driver {
     fn wake(&self) -> Option<Instant> {
         let session = self.session.poll_wake().map(|time| self.started + time.0);
         let looks = self.looks.map(|looks| looks.at);
-        [session, self.linger_until, looks, self.capture_at()].into_iter().flatten().min()
+        let input = self.input.wake();
+        [session, self.linger_until, looks, self.capture_at(), input].into_iter().flatten().min()
     }
 
     fn handle_time(&mut self, buffer: &mut [u8]) {
         if self.looks.is_some_and(|looks| looks.at <= Instant::now()) {
             self.look(buffer);
         }
+        self.write_some();
         self.capture_if_due();
         if self.linger_until.is_some_and(|until| until <= Instant::now()) {
             self.end_lingering();

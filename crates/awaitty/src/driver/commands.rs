@@ -13,9 +13,9 @@ use crate::shell::{self, Kind, Nonce};
 /// How soon the kernel is asked, after the program printed something, whether it waits for input now.
 /// Nothing tells when it begins to, so it is asked again, ever more rarely, and only while somebody waits for
 /// it.
-const LOOK_FIRST: Duration = Duration::from_millis(2);
+pub(super) const LOOK_FIRST: Duration = Duration::from_millis(2);
 /// See [`LOOK_FIRST`].
-const LOOK_MAX: Duration = Duration::from_millis(250);
+pub(super) const LOOK_MAX: Duration = Duration::from_millis(250);
 
 /// How long a program on the alternate screen waits for input to be taken for a full-screen one: between two
 /// programs a shell may do so for a moment.

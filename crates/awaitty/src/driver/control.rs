@@ -138,10 +138,23 @@ impl Driver {
     /// # Errors
     /// If it cannot be sent; nothing has changed then.
     pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
+        self.send_keys(bytes, text, &[])
+    }
+
+    /// The same, with a pause after each escape that is a key; `escapes` says after which of the bytes one ends.
+    ///
+    /// # Errors
+    /// If it cannot be sent; nothing has changed then.
+    pub fn send_keys(
+        &mut self,
+        bytes: &[u8],
+        text: &str,
+        escapes: &[usize],
+    ) -> Result<usize, SendError> {
         if let Some(control) = &self.keyboard.control {
             return Err(SendError::HumanHasControl(control.clone()));
         }
-        let sent = self.send_as_person(bytes, text)?;
+        let sent = self.type_in(bytes, text, escapes)?;
         self.keyboard.had = match self.keyboard.had {
             Some((had, false)) => Some((had, true)),
             _ => None,

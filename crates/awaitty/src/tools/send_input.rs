@@ -154,9 +154,10 @@ fn secret(name: &str) -> Result<String, ToolError> {
     }
 }
 
-/// The bytes to send, for the modes in force, and the part of them that can be echoed.
-fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
-    let (mut bytes, mut echo) = (Vec::new(), String::new());
+/// The bytes to send, for the modes in force, the part of them that can be echoed, and after which of them an escape ends
+/// that is a key.
+fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String, Vec<usize>) {
+    let (mut bytes, mut echo, mut escapes) = (Vec::new(), String::new(), Vec::new());
     for item in items {
         match item {
             Item::Secret(value) => bytes.extend(value.bytes()),
@@ -182,14 +183,17 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String) {
                 // Other keys are not echoed as themselves, and what follows them may stand elsewhere.
                 let is_typed = typed == "\r" || !typed.contains(char::is_control);
                 echo += if is_typed { typed } else { "\x1b" };
-                bytes.extend(key);
+                bytes.extend(&key);
+                if key == b"\x1b" {
+                    escapes.push(bytes.len());
+                }
             }
             Item::Mouse(events) => {
                 events.iter().for_each(|&event| bytes.extend(encode_mouse(event, screen)));
             }
         }
     }
-    (bytes, echo)
+    (bytes, echo, escapes)
 }
 
 /// Text without what would end a paste early, also where that comes about by taking some out.
@@ -227,10 +231,10 @@ pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolErro
     if secret > 0 && !is_hidden {
         return Err(would_be_shown());
     }
-    let (bytes, echo) = encode(items, driver.session().screen());
+    let (bytes, echo, escapes) = encode(items, driver.session().screen());
     let is_hidden_line = is_hidden && bytes.contains(&b'\r');
     // How long a secret is is nobody's business either.
-    let bytes = driver.send(&bytes, &echo)? - secret;
+    let bytes = driver.send_keys(&bytes, &echo, &escapes)? - secret;
     let before = driver.session().anchor_seq(awaitty_core::Since::Input);
     Ok(Sent { bytes, before, is_hidden_line })
 }

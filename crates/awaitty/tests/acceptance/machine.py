@@ -663,3 +663,42 @@ async def stopped_output_is_told(s):
     fields(result, found=True)
     result = await s.wait(sid, "NEVER", timeout_ms=300)
     expect("ctrl+q" not in result.get("why", "").lower(), "no word of ctrl+q now", result)
+
+
+# ------------------------------------------------------------------------------------ keys
+BURSTS = """
+import os, select, tty
+tty.setraw(0); os.write(1, b'UP\\r\\n')
+while True:
+    seen = os.read(0, 1)
+    while select.select([0], [], [], 0.02)[0]: seen += os.read(0, 100)
+    os.write(1, b'<' + seen.hex().encode() + b'>')
+"""
+
+
+@check(backends=PTY)
+async def escape_and_a_key_are_two(s):
+    """F24: for a program that waits 20 ms for the rest of a sequence."""
+    sid = await s.py(BURSTS)
+    await s.up(sid)
+    shown = "UP\n"
+    for keys, bursts in ((["esc", "x"], "<1b><78>"), (["alt+x"], "<1b78>"), (["esc", "esc", ":", "q"], "<1b><1b><3a71>"),
+                         (["a", "esc"], "<611b>"), (["esc", {"text": "dd"}], "<1b><6464>"), (["up"], "<1b5b41>")):
+        for _ in range(max(1, times(10))):
+            shown += bursts
+            await s.ok("send_input", session_id=sid, keys=keys)
+            await s.screen(sid, lambda t: len(t.replace("\n", "")) >= len(shown) - 1, f"{keys} to arrive")
+            text = await s.text(sid)
+            expect(text.replace("\n", "") == shown.replace("\n", ""), f"{keys} as {bursts}", text)
+    # What is typed as text goes as it is, and whatever is sent meanwhile comes after.
+    await s.send(sid, "\x1bx")
+    await s.screen(sid, lambda t: t.endswith("<1b78>"), "text to arrive as it is")
+    for call in ({"keys": ["esc"]}, {"keys": ["y", "esc", "z"]}, {"input": "w"}):
+        await s.ok("send_input", session_id=sid, **call)
+    shown += "<1b78><1b><791b><7a77>"
+    await s.screen(sid, lambda t: len(t.replace("\n", "")) >= len(shown) - 1, "calls to arrive")
+    text = await s.text(sid)
+    expect(text.replace("\n", "") == shown.replace("\n", ""), "several calls in order", text)
+    # It has not settled before all of it was read.
+    result = await s.ok("send_input", session_id=sid, keys=["esc", "v"], wait={"settled": 50}, diff=False)
+    expect(result["screen_text"].replace("\n", "").endswith("<1b><76>"), "a screen with both", result)
