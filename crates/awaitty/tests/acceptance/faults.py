@@ -240,21 +240,29 @@ class Raw:
     def say(self, line):
         self.process.stdin.write(line if isinstance(line, bytes) else (json.dumps(line) + "\n").encode())
 
-    async def hear(self, id, seconds=20):
-        """The answer with that id; others are passed over."""
-        async def find():
-            while True:
-                line = await self.process.stdout.readline()
-                expect(line, "a server that lives", "it went away")
-                answer = json.loads(line)
-                if answer.get("id") == id:
-                    return answer
+    async def next(self, seconds=20):
+        """What the server says next."""
+        line = await asyncio.wait_for(self.process.stdout.readline(), seconds)
+        expect(line, "a server that lives", "it went away")
+        return json.loads(line)
 
-        return await asyncio.wait_for(find(), seconds)
+    async def hear(self, id, heard=None):
+        """The answer with that id; others are passed over, or kept in `heard`."""
+        while (answer := await self.next()).get("id") != id:
+            if heard is not None:
+                heard.append(answer)
+        return answer
 
-    async def call(self, id, tool, **arguments):
+    async def rest(self, id):
+        """What the server says before it has answered to what is asked last."""
+        heard = []
+        self.say({"jsonrpc": "2.0", "id": id, "method": "ping"})
+        await self.hear(id, heard)
+        return heard
+
+    async def call(self, id, tool, heard=None, **arguments):
         self.say({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
-        return (await self.hear(id))["result"]["structuredContent"]
+        return (await self.hear(id, heard))["result"]["structuredContent"]
 
     def kb(self):
         status = open(f"/proc/{self.process.pid}/status").read()
@@ -279,42 +287,81 @@ async def raw(*flags, env=None):
         await process.wait()
 
 
-NONSENSE = [b"\n", b"{\n", b"null\n", b"[]\n", b"[1,2]\n", b"42\n", b'"text"\n', b"\xff\xfe\x00\n", b'{"jsonrpc":"1.0","id":1,"method":"x"}\n',
-            b'{"jsonrpc":"2.0","id":{},"method":"tools/list"}\n', b'{"jsonrpc":"2.0","id":1}\n', b'{"jsonrpc":"2.0","result":{},"id":77}\n',
-            b'{"jsonrpc":"2.0","id":2,"method":"tools/call"}\n', b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n',
-            b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":7}}\n', b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}\n',
-            b"[" * 20_000 + b"\n", b'{"a":' * 20_000 + b"\n", b'{"jsonrpc":"2.0","id":5,"method":"' + b"m" * 100_000 + b'"}\n']
+PASSED_OVER, INVALID = None, (None, -32600)  # what is said: nothing, or an error with that id and code
+NONSENSE = [
+    (b"\n", PASSED_OVER),
+    # What is no JSON has no id to answer to, and an answer could be answered in turn.
+    (b"{\n", PASSED_OVER), (b"\xff\xfe\x00\n", PASSED_OVER), (b"[" * 20_000 + b"\n", PASSED_OVER), (b'{"a":' * 20_000 + b"\n", PASSED_OVER),
+    (b"null\n", INVALID), (b"[]\n", INVALID), (b"[1,2]\n", INVALID), (b"42\n", INVALID), (b'"text"\n', INVALID),
+    (b'{"jsonrpc":"1.0","id":1,"method":"x"}\n', INVALID), (b'{"jsonrpc":"2.0","id":1}\n', INVALID),
+    (b'{"jsonrpc":"2.0","id":{},"method":"tools/list"}\n', INVALID),
+    (b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}\n', INVALID),
+    (b'{"jsonrpc":"2.0","id":2,"method":"tools/call"}\n', (2, -32602)),
+    (b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":7}}\n', (4, -32602)),
+    (b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"close_session","arguments":7}}\n', (5, -32602)),
+    (b'{"jsonrpc":"2.0","id":6,"method":"' + b"m" * 100_000 + b'"}\n', (6, -32601)),
+    (b'{"jsonrpc":"2.0","id":"","method":"nothing"}\n', ("", -32601)),
+    # An answer to nothing, and notifications: nobody answers these.
+    (b'{"jsonrpc":"2.0","result":{},"id":77}\n', PASSED_OVER), (b'{"jsonrpc":"2.0","id":78,"error":{"code":1,"message":"x"}}\n', PASSED_OVER),
+    (b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}\n', PASSED_OVER),
+    (b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}\n', PASSED_OVER),
+    (b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"close_session","arguments":{}}}\n', PASSED_OVER),
+]
+LINE_MAX = 16 << 20  # bytes of a line, with its end
 
 
 @check(limit=120, server=False, backends=PTY, transports=STDIO)
 async def nonsense_is_answered_or_passed_over():
     async with raw() as client:
-        for i, line in enumerate(NONSENSE):
+        sid = (await client.call(0, "spawn", command="cat"))["session_id"]
+
+        async def untouched(what):
+            sessions = (await client.call(what, "list_sessions"))["sessions"]
+            expect([(one["session_id"], one["state"]) for one in sessions] == [(sid, "running")], f"a session as before: {what}", sessions)
+
+        for i, (line, wanted) in enumerate(NONSENSE):
             client.say(line)
-            said = await client.call(1000 + i, "list_sessions")
-            expect(said.get("sessions") == [], "an answer after nonsense", [line[:60].decode(errors="replace"), said])
-        # As many bytes as are read of a line, and more.
-        for length in (8 << 20, 15 << 20, 17 << 20, 40 << 20):
-            client.say(b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"' + b"y" * length + b'"}}\n')
+            heard = []
+            # Errors may come after what was asked later.
+            if wanted:
+                heard.append(await client.next())
+            await untouched(f"after {i}")
+            heard += await client.rest(f"end of {i}")
+            came = [(one.get("id"), one.get("error", {}).get("code")) for one in heard]
+            expect(came == ([wanted] if wanted else []), f"{wanted} for {line[:70]}", heard)
+        for length, is_read in ((8 << 20, True), (LINE_MAX - 1, True), (LINE_MAX, True), (LINE_MAX + 1, False), (LINE_MAX + 2, False), (40 << 20, False)):
+            begin, end = b'{"jsonrpc":"2.0","id":"long","method":"ping","params":{"x":"', b'"}}\n'
+            client.say(begin + b"y" * (length - len(begin) - len(end)) + end)
             await client.process.stdin.drain()
-            said = await client.call(2000 + length, "list_sessions")
-            expect(said.get("sessions") == [], f"an answer after {length} bytes", said)
+            await untouched(f"after {length} bytes") if not is_read else None
+            heard = [await client.next()] if is_read else []
+            heard += await client.rest(f"end of {length}")
+            wanted = [{"jsonrpc": "2.0", "id": "long", "result": {}}] if is_read else []
+            expect(heard == wanted, f"{len(wanted)} answers to a line of {length} bytes", heard)
+            await untouched(f"later than {length} bytes")
         expect(client.kb() < 256 * 1024, "bounded memory", f"{client.kb()} KB")
         return f"{len(NONSENSE)} kinds, lines up to 40 MiB, {client.kb()} KB"
 
 
 @check(limit=60, server=False, backends=PTY, transports=STDIO)
 async def the_same_id_again_and_again_harms_nobody():
+    """There is one answer for an id that is in use."""
     async with raw() as client:
         sid = (await client.call(1, "spawn", command="cat"))["session_id"]
+        never = {"session_id": sid, "pattern": "NEVER", "timeout_ms": 1500}
         for _ in range(500):
-            client.say({"jsonrpc": "2.0", "id": 9, "method": "tools/call",
-                        "params": {"name": "wait_for_text", "arguments": {"session_id": sid, "pattern": "NEVER", "timeout_ms": 500}}})
-        await client.hear(9)
-        until = time.monotonic() + 20
-        while (waits := (await client.call(10_000 + time.monotonic_ns(), "list_sessions"))["sessions"][0]["waits"]) > 0:
+            client.say({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "wait_for_text", "arguments": never}})
+        heard, until = [await client.hear(9)], time.monotonic() + 20
+        while waits := (await client.call("looks", "list_sessions", heard=heard))["sessions"][0]["waits"]:
             expect(time.monotonic() < until, "no wait left", f"{waits} waits")
             await asyncio.sleep(0.1)
+        heard += await client.rest("end")
+        said = [(one["id"], one["result"]["structuredContent"]["outcome"]) for one in heard]
+        expect(said == [(9, "timeout")], "one answer", said)
+        for i in range(3):
+            result = await client.call(10 + i, "send_input", session_id=sid, input=f"again {i}\n", wait={"text": f"again {i}"})
+            fields(result, outcome="met")
+        expect(not await client.rest("end again"), "no other answer", "some")
 
 
 @check(limit=60, server=False, backends=PTY, transports=STDIO)
@@ -330,8 +377,10 @@ async def a_killed_client_leaves_nothing():
         client.process.stdin.close()
         client.process._transport.get_pipe_transport(1).close()
         await asyncio.wait_for(client.process.wait(), 10)
+        took = time.monotonic() - start
+        expect(took < 2, "an end at once, and not after the calls", f"{took:.1f} s")
         expect(not await gone(b"killed-client", 1), "no process left", "some are")
-        return f"ended after {(time.monotonic() - start) * 1000:.0f} ms"
+        return f"ended after {took * 1000:.0f} ms"
 
 
 # ------------------------------------------------------------------------------------ servers that are killed
