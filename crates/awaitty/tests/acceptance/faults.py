@@ -600,3 +600,66 @@ def deafen(by_socket):
 
 deaf_check("a_client", False)
 deaf_check("a_client_by_socket", True)
+
+
+# ------------------------------------------------------------------------------------ waits
+TICKS = "(while :; do echo tick; sleep 0.02; done) & echo UP; exec cat"
+
+
+def waits_of_all_kinds(sid, sleeper, i):
+    """A call that never ends by itself."""
+    never = {"timeout_ms": 600_000}
+    return [
+        ("wait_for_text", {"session_id": sid, "pattern": f"NEVER_{i}", **never}),
+        ("wait_for_text", {"session_id": sid, "pattern": "tick", "gone": True, **never}),
+        ("wait_for_screen_change", {"session_id": sid, "stable_ms": 600_000, **never}),
+        ("wait_for_exit", {"session_id": sid, **never}),
+        ("wait_for_channel", {"session_id": sid, "channel": f"never-{i % 50}", **never}),
+        ("wait_for_any", {"waits": [{"session_id": sid, "text": "NEVER"}, {"session_id": sleeper, "exit": True}, {"channel": "never"}], **never}),
+        ("wait_for_any", {"waits": [{"session_id": sleeper, "ready": True}, {"session_id": sid, "settled": 500_000}], "mode": "all", **never}),
+        ("send_input", {"session_id": sid, "input": "typed\n", "wait": {"text": f"NEVER_{i}", **never}}),
+        ("send_input", {"session_id": sid, "input": "typed\n", "wait": {"settled": 500_000, **never}}),
+        ("send_input", {"session_id": sleeper, "input": "x", "wait": {"ready": True, **never}}),
+    ][i % 10]
+
+
+@check(limit=240, backends=PTY)
+async def waits_cancelled_in_every_order_leave_nothing(s):
+    """F56, F57: of all kinds, on several sessions, while output goes on."""
+    sids = [await s.sh(TICKS) for _ in range(4)]
+    sleeper = await s.sh("stty raw -echo; echo UP; exec sleep 600")
+    await asyncio.gather(*(s.up(sid) for sid in [*sids, sleeper]))
+    chance, count = random.Random(7), times(1000)
+    running = lambda found: sum(one["waits"] for one in found.values())
+
+    async def round(order):
+        tasks = [begin(s.call(tool, **arguments)) for tool, arguments in (waits_of_all_kinds(sids[i % 4], sleeper, i) for i in range(count))]
+        # A call of each ten has two waits on sessions, one has two by itself, and one has none that is listed here.
+        until = time.monotonic() + 30
+        while running(await s.sessions()) < count:
+            done = [task for task in tasks if task.done()]
+            expect(not done, "waits that run", done and (done[0].exception() or done[0].result()))
+            expect(time.monotonic() < until, f"{count} waits", str(running(await s.sessions())))
+        order(tasks)
+        for i, task in enumerate(tasks):
+            task.cancel()
+            if i % 50 == 0:
+                await asyncio.sleep(0)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        expect(all(task.cancelled() for task in tasks), "waits that were still running", str([task for task in tasks if not task.cancelled()][:1]))
+        while running(found := await s.sessions()):
+            expect(time.monotonic() < until + 30, "no wait left", {sid: one["waits"] for sid, one in found.items()})
+        for sid in sids:
+            word = f"hello{chance.randrange(10**9)}"
+            fields(await s.send(sid, f"{word}\n", wait={"text": word}), found=True)
+
+    orders = {"in order": lambda tasks: None, "in reverse": list.reverse, "at random": chance.shuffle}
+    await round(chance.shuffle)
+    start = s.figures()
+    for order in orders.values():
+        await round(order)
+    until = time.monotonic() + 15
+    while (end := s.figures())["fds"] > start["fds"] or end["kb"] > start["kb"] + 8192:
+        expect(time.monotonic() < until, f"figures as after the first round {start}", end)
+        await asyncio.sleep(0.2)
+    return f"4 times {count} cancelled; {start} -> {end}"
