@@ -33,6 +33,12 @@ async def answers_soon(s, seconds=2.0):
     return result.took
 
 
+def own_places():
+    """Folders of its own for the sockets and the recordings of a server, and what is in the first."""
+    places = {"XDG_RUNTIME_DIR": tempfile.mkdtemp(prefix="awaitty-run-"), "AWAITTY_RECORDINGS": tempfile.mkdtemp(dir=HOME)}
+    return places, lambda: sorted(os.listdir(os.path.join(places["XDG_RUNTIME_DIR"], "awaitty")))
+
+
 # ------------------------------------------------------------------------------------ programs
 @check(limit=120, backends=PTY)
 async def floods_for_ever_are_in_nobodys_way(s):
@@ -182,7 +188,8 @@ async def a_fork_bomb_is_closed_with_its_session():
 @check(limit=120, server=False, backends=PTY, transports=STDIO)
 async def without_descriptors_what_runs_goes_on():
     # The hard limit too: up to that one the server takes what it can have.
-    async with under("ulimit -n 64") as s:
+    places, sockets = own_places()
+    async with under("ulimit -n 64", env=places) as s:
         sids = []
         while True:
             result = await s.call("spawn", command="sh", args=["-c", "echo UP; exec cat"], env={"ACCEPTANCE_MARK": s.mark.decode()})
@@ -192,9 +199,20 @@ async def without_descriptors_what_runs_goes_on():
             expect(len(sids) < 64, "an error when there are none left", f"{len(sids)} sessions")
         expect(result["code"] == "spawn_failed" and "EMFILE" in result["message"], "spawn_failed that names EMFILE", result)
         fields(await s.send(sids[0], "still\n", wait={"text": "still"}), found=True)
+        # A spawn that fails gives back what it took; connections take the last ones.
+        guests = [socket.socket(socket.AF_UNIX) for _ in range(64)]
+        for guest in guests:
+            guest.connect(os.path.join(places["XDG_RUNTIME_DIR"], "awaitty", sockets()[0]))
+        until = time.monotonic() + 5
+        while (count := s.figures()["fds"]) < 64:
+            expect(time.monotonic() < until, "no descriptor left", count)
+            await asyncio.sleep(0.02)
+        fields(await s.send(sids[0], "and still\n", wait={"text": "and still"}), found=True)
         # Closing needs some itself, to see who belongs to a session; and must not say that it ended what lives.
         for sid in sids[len(sids) // 2:]:
             await s.close(sid)
+        for guest in guests:
+            guest.close()
         sid = await s.sh("echo UP; exec cat")
         await s.up(sid)
         for sid in [*sids[:len(sids) // 2], sid]:
@@ -384,12 +402,6 @@ async def a_killed_client_leaves_nothing():
 
 
 # ------------------------------------------------------------------------------------ servers that are killed
-def own_places():
-    """A folder for the sockets and one for the recordings of servers that are to be killed."""
-    places = {"XDG_RUNTIME_DIR": tempfile.mkdtemp(prefix="awaitty-run-"), "AWAITTY_RECORDINGS": tempfile.mkdtemp(dir=HOME)}
-    return places, lambda: sorted(os.listdir(os.path.join(places["XDG_RUNTIME_DIR"], "awaitty")))
-
-
 def printed(folder):
     """What recordings say was printed. Each line is whole, but for the last, which may have been cut."""
     found = []
