@@ -317,6 +317,86 @@ async def a_memory_limit_is_no_end_of_the_server():
         return f"{len(sids)} sessions, {refused} refused, {most} KB"
 
 
+# ------------------------------------------------------------------------------------ control groups
+@contextmanager
+def control_group(controller, limits):
+    """A group of ours with these limits {file: value}, below the one we are in: its folder, or "not run: why"."""
+    own = dict(line.split(":", 2)[1:] for line in open("/proc/self/cgroup").read().splitlines())
+    if controller in own:
+        parent = f"/sys/fs/cgroup/{controller}{own[controller]}"
+    else:
+        parent = f"/sys/fs/cgroup{own.get('', '/')}"
+    group = os.path.join(parent, f"awaitty-acceptance-{os.getpid()}")
+    try:
+        os.mkdir(group)
+    except OSError as error:
+        yield f"not run: no control group: {error}"
+        return
+    try:
+        for name, value in limits.items():
+            with open(os.path.join(group, name), "w") as file:
+                file.write(str(value))
+        yield group
+    except (FileNotFoundError, PermissionError) as error:
+        if error.filename is None or not error.filename.startswith(group):
+            raise
+        yield f"not run: no limit of {controller}: {error}"
+    finally:
+        until = time.monotonic() + 5
+        while os.path.exists(group) and time.monotonic() < until:
+            for pid in open(f"{group}/cgroup.procs").read().split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            with suppress(OSError):
+                os.rmdir(group)
+            time.sleep(0.02)
+
+
+@check(limit=120, **HERE)
+async def a_fork_bomb_in_a_control_group_is_closed():
+    """F09: of a server that may have 100 tasks with all that it starts, which binds root too."""
+    with control_group("pids", {"pids.max": 100}) as group:
+        if group.startswith("not run"):
+            return group
+        async with under(f"echo $$ >{group}/cgroup.procs") as s:
+            other = await s.sh(CAT)
+            await s.up(other)
+            sid = await s.py(BOMB)
+            current = lambda: int(open(f"{group}/pids.current").read())
+            told = await bombed(s, sid, other, lambda: current() >= 99)
+            # The kernel counts a process for a moment after it was reaped.
+            until = time.monotonic() + 2
+            while (left := current()) > 15:
+                expect(time.monotonic() < until, "a group of the server and a program", f"{left} tasks")
+                await asyncio.sleep(0.02)
+            await s.up(await s.sh(CAT))
+            await answers(s, other)
+            return told
+
+
+EATER = "import sys\nprint('UP', flush=True)\nkept = []\nwhile True: kept.append(b'x' * (1 << 20))"
+
+
+@check(limit=120, **HERE)
+async def a_program_that_eats_all_memory_ends_alone():
+    """F17: the kernel kills the one that has most, in a group that may have 256 MiB."""
+    for limits in ({"memory.limit_in_bytes": 256 << 20}, {"memory.max": 256 << 20, "memory.swap.max": 0}):
+        with control_group("memory", limits) as group:
+            if group.startswith("not run"):
+                continue
+            async with under(f"echo $$ >{group}/cgroup.procs") as s:
+                other, flood = await s.sh(CAT), await s.spawn("yes", FLOODS["coloured"])
+                await asyncio.gather(s.up(other), s.up(flood, "flooding"))
+                sid = await s.py(EATER)
+                result = await s.ok("wait_for_exit", session_id=sid, timeout_ms=60_000)
+                fields(result, exited=True, signal="SIGKILL")
+                await answers(s, other, 10)
+                await s.up(await s.sh(CAT))
+                expect(s.process.returncode is None, "a server that lives", str(s.process.returncode))
+                return f"killed after {result.took:.1f} s, the server has {s.figures()['kb']} KB"
+    return group
+
+
 # ------------------------------------------------------------------------------------ floods
 FLOODS = {"plain": "flooding for ever", "coloured": "\033[31mred\033[42;1mgreen\033[0m flooding\033[38;2;1;2;3m", "CJK": "漢字かな交じり文 🎉 flooding"}
 
