@@ -299,7 +299,9 @@ impl Wait {
         let rows = changed_rows(before, frame, ignore);
         if !rows.is_empty() {
             self.change.changed_at = now;
-            self.change.counts.resize(frame.rows().len().max(self.change.counts.len()), 0);
+            // Rows that a smaller screen no longer has have changed as well.
+            let rows_max = before.rows().len().max(frame.rows().len());
+            self.change.counts.resize(rows_max.max(self.change.counts.len()), 0);
             rows.iter().for_each(|&row| self.change.counts[row] += 1);
         }
         self.change.changed = changed_beyond_echo(&self.anchor, frame, ignore);
@@ -407,4 +409,16 @@ fn differs_beyond_echo(before: Option<&Row>, after: &Row) -> bool {
 /// How long a wait took.
 pub(crate) fn elapsed(wait: &Wait, now: Time) -> Duration {
     now.since(wait.started)
+}
+
+#[cfg(test)]
+impl Waits {
+    /// Tells whether nothing is left of any wait.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.waits.is_empty()
+            && self.groups.is_empty()
+            && self.timers.is_empty()
+            && self.ready.is_empty()
+            && self.matched.is_empty()
+    }
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{
-    Condition, EchoBy, Exit, Finding, Pattern, Seq, Session, Since, Spec, Time, WaitEnded,
+    Condition, EchoBy, Exit, FRAMES_MAX, Finding, Pattern, Seq, Session, Since, Spec, Time,
+    WaitEnded,
 };
 use proptest::prelude::*;
 
@@ -181,6 +182,43 @@ fn s2_a_seq_is_the_moment_the_screen_stopped_being_that_frame() {
     );
     let future = [(0, Wait(text("x"), Since::Frame(Seq(7)), 0))];
     check(&future, &["there is no seq 7 yet, the newest is 0: pass a seq that a result gave"]);
+}
+
+#[test]
+fn s2_a_seq_that_is_kept_no_more_is_said_and_never_compared_wrongly() {
+    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
+    let ask = |session: &mut Session, condition: Condition, seq: u64| {
+        let now = Time::from_ms(5000);
+        let spec = Spec { condition, since: Since::Frame(Seq(seq)), deadline: Some(now) };
+        session.start_wait(now, spec).map(|_| say(5000, &session.poll_ended()[0]))
+    };
+    for i in 0..=FRAMES_MAX as u64 + 50 {
+        session.handle_output(Time::from_ms(i), format!("\r{i}").as_bytes());
+        session.handle_drained(Time::from_ms(i));
+    }
+    let newest = session.frame().seq().0;
+    assert_eq!(newest, FRAMES_MAX as u64 + 51);
+    let oldest = session.history().oldest().seq().0;
+    // What was dropped is compared with as far back as can be, and that is said.
+    for seq in [0, oldest - 2] {
+        let changed = ask(&mut session, change(0), seq).expect("it starts");
+        assert!(
+            changed.ends_with("Met changed=true stable=true style=true truncated"),
+            "{changed}"
+        );
+        let found = ask(&mut session, text("^7$"), seq).expect("it starts");
+        assert!(found.ends_with("Timeout truncated"), "{found}");
+    }
+    // The last of those dropped is still known.
+    for seq in [oldest - 1, oldest, newest - 1] {
+        let changed = ask(&mut session, change(0), seq).expect("it starts");
+        assert!(changed.ends_with("Met changed=true stable=true style=true"), "{seq}: {changed}");
+    }
+    let none = ask(&mut session, change(0), newest).expect("it starts");
+    assert!(none.ends_with("Timeout changed=false stable=false style=false"), "{none}");
+    assert!(ask(&mut session, text("1"), newest + 1).is_err(), "from the future");
+    assert!(ask(&mut session, change(0), u64::MAX).is_err());
+    assert_eq!(session.waits_running(), 0);
 }
 
 #[test]
@@ -579,6 +617,35 @@ fn s7_a_timeout_of_nothing_checks_once() {
 }
 
 #[test]
+fn a_screen_that_shrinks_is_a_change_for_waits_that_run_and_for_later_ones() {
+    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
+    session.handle_output(Time::from_ms(1), b"a\r\nb\r\nc\r\nd\r\ne");
+    session.handle_drained(Time::from_ms(1));
+    let wait = |session: &mut Session, condition: Condition, since: Since| {
+        let spec = Spec { condition, since, deadline: Some(Time::from_ms(99)) };
+        session.start_wait(Time::from_ms(2), spec).expect("it starts");
+    };
+    wait(&mut session, change(50), Since::Now);
+    wait(&mut session, settled(10), Since::Now);
+    session.resize(Time::from_ms(2), COLS, 1);
+    wait(&mut session, change(50), Since::Input);
+    wait(&mut session, text("NEVER"), Since::Frame(Seq(1)));
+    for ms in [12, 52, 99] {
+        session.handle_time(Time::from_ms(ms));
+    }
+    let log: Vec<String> = session.poll_ended().iter().map(|ended| say(99, ended)).collect();
+    assert_eq!(
+        log,
+        [
+            "@99 w2 Met settled=true changed=true",
+            "@99 w1 Met changed=true stable=true style=true",
+            "@99 w3 Met changed=true stable=true style=true",
+            "@99 w4 Timeout",
+        ]
+    );
+}
+
+#[test]
 fn s7_a_cancelled_wait_leaves_nothing() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     let deadline = Some(Time::from_ms(500));
@@ -597,6 +664,19 @@ fn s7_a_cancelled_wait_leaves_nothing() {
     session.handle_output(Time::from_ms(1), b"x");
     session.handle_drained(Time::from_ms(1));
     assert!(session.poll_ended().is_empty());
+}
+
+#[test]
+fn patterns_see_what_was_printed_also_what_nobody_sees() {
+    let hidden = "a\u{fe01}\u{fe02}\x1b[8mb\u{e0041}\x1b[m";
+    let script = [
+        (0, Wait(text("a\u{fe01}\u{fe02}b\u{e0041}"), Since::Input, 50)),
+        (1, Wait(text("^ab$"), Since::Input, 50)),
+        (10, Print(hidden)),
+    ];
+    let log = run(&script);
+    assert_eq!(log.len(), 2);
+    assert!(log[0].starts_with("@10 w1 Met") && log[1] == "@51 w2 Timeout", "{log:?}");
 }
 
 #[test]

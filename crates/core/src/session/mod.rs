@@ -473,3 +473,6 @@ impl Session {
         anchor
     }
 }
+
+#[cfg(test)]
+mod tests;
