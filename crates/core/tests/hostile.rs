@@ -1,8 +1,11 @@
 //! Programs that mean no good, or have gone wrong: memory stays bounded, and the screen is right
 //! afterwards. That they take no time is seen by the test run not standing still.
 
+use std::sync::Arc;
+
 use awaitty_core::{
-    COLS_MAX, EVENTS_MAX, Event, LINKS_MAX, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
+    COLS_MAX, Condition, EVENTS_MAX, Event, LINKS_MAX, Pattern, REPLIES_MAX, ROWS_MAX, Screen,
+    Session, Since, Spec, TITLE_MAX, Time, UNKNOWN_MAX,
 };
 
 const COLS: usize = 80;
@@ -39,18 +42,54 @@ fn check_after(mut screen: Screen) {
     assert_eq!(screen.cursor().col, 11);
 }
 
+/// How each kind of string begins, also as a C1 control.
+const STRINGS: [&str; 12] = [
+    "\x1b]0;",
+    "\x1bP",
+    "\x1bPq",
+    "\x1b_G",
+    "\x1b^",
+    "\x1bX",
+    "\x1b]1337;File=:",
+    "\x1b]52;c;",
+    "\x1bP$q",
+    "\u{9d}0;",
+    "\u{90}q",
+    "\u{9f}G",
+];
+
 #[test]
 fn strings_that_never_end_show_nothing() {
-    const STRING: usize = 64 << 20;
     let filler = vec![b'x'; 64 * 1024];
-    for begin in ["\x1b]0;", "\x1bP", "\x1bPq", "\x1b_G", "\x1b^", "\x1bX", "\x1b]1337;File=:"] {
-        let mut screen = feed(STRING / filler.len(), |i| {
-            if i == 0 { begin.as_bytes().to_vec() } else { filler.clone() }
+    // The longest of each kind once: the rest differs only in how it begins.
+    let lens = [(4 << 10, &STRINGS[..]), (1 << 20, &STRINGS[..]), (64 << 20, &STRINGS[..7])];
+    for (len, begin) in lens.into_iter().flat_map(|(len, of)| of.iter().map(move |one| (len, one)))
+    {
+        let pieces = usize::div_ceil(len, filler.len());
+        let mut screen = feed(pieces + 1, |i| match i {
+            0 => begin.as_bytes().to_vec(),
+            _ => filler[..len.min(filler.len())].to_vec(),
         });
+        assert!(screen.is_midway(), "{begin:?}");
         assert_eq!(screen.text(), "before", "{begin:?}");
         screen.feed(b"\x18 and after");
         assert_eq!(screen.text(), "before and after", "{begin:?}");
+        assert_eq!(screen.title(), "", "{begin:?}: what was abandoned is not acted upon");
         check_after(screen);
+    }
+}
+
+#[test]
+fn strings_end_by_whatever_ends_them() {
+    for begin in STRINGS {
+        for end in ["\x18", "\x1a", "\x1b\\", "\u{9c}", "\x1b[m", "\x1b7"] {
+            let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+            screen.feed(format!("a{begin}{}{end}b", "x".repeat(5000)).as_bytes());
+            let shown =
+                if end == "\x1a" { screen.text().replace('\u{2426}', "") } else { screen.text() };
+            assert_eq!(shown, "ab", "{begin:?} {end:?}");
+            assert!(!screen.is_midway());
+        }
     }
 }
 
@@ -72,9 +111,15 @@ fn images_are_swallowed() {
     let sixel = format!("\x1bPq\"1;1;100000;100000{}\x1b\\", "#0;2;0;0;0!99999~$-".repeat(500));
     let kitty = format!("\x1b_Ga=T,f=24,s=100000,v=100000;{}\x1b\\", "AAAA".repeat(1000));
     let iterm = format!("\x1b]1337;File=inline=1;width=100000:{}\x07", "AAAA".repeat(1000));
-    let all = [sixel, kitty, iterm].concat().into_bytes();
-    let screen = feed(200, |_| all.clone());
+    // In pieces, of which the last never comes; and with the raster's attributes alone.
+    let pieces = format!("\x1b_Gm=1;{}\x1b\\", "AAAA".repeat(1000)).repeat(5);
+    let raster =
+        "\x1bP0;0;0q\"1;1;100000;100000\x1b\\\x1bP0;0;0q\"99999999999;1;1;1~\x1b\\".to_owned();
+    let all = [sixel, kitty, iterm, pieces, raster].concat().into_bytes();
+    let mut screen = feed(200, |_| all.clone());
     assert_eq!(screen.text(), "before");
+    assert_eq!(screen.cursor().col, 6, "an image that is not shown takes no room");
+    assert_eq!(screen.take_replies(), b"");
     check_after(screen);
 }
 
@@ -186,6 +231,70 @@ fn flips_and_resets_leave_the_right_screen() {
 }
 
 #[test]
+fn a_flood_of_modes_leaves_nothing_behind() {
+    let mut screen = feed(50, |i| {
+        let on = if i % 2 == 0 { 'h' } else { 'l' };
+        let each =
+            |mode: usize| format!("\x1b[?{mode}s\x1b[?{mode}{on}\x1b[{mode}{on}\x1b[?{mode}r");
+        (0..3000).map(each).collect::<String>().into_bytes()
+    });
+    assert!(screen.unknown().len() <= UNKNOWN_MAX + 1);
+    assert!(screen.take_replies().len() <= REPLIES_MAX);
+    // All of them in one sequence, as many as it may have, and one too many.
+    screen.feed(format!("\x1b[?{}1049h", "2004;".repeat(62)).as_bytes());
+    assert!(screen.has_bracketed_paste() && screen.is_alternate());
+    screen.feed(format!("\x1b[?{}1049l", "2004;".repeat(64)).as_bytes());
+    assert!(screen.is_alternate(), "what is past the limit is not acted upon");
+    // All that can be on is on when it is reset.
+    screen.feed(
+        (0..3000).map(|mode| format!("\x1b[?{mode}h\x1b[{mode}h")).collect::<String>().as_bytes(),
+    );
+    assert!(screen.has_bracketed_paste() && screen.is_synchronized());
+    screen.feed(b"\x18\x1bc");
+    let dump = screen.dump();
+    assert_eq!(dump, Screen::new(COLS, ROWS, SCROLLBACK).dump(), "as new");
+    check_after(screen);
+}
+
+#[test]
+fn what_would_reach_out_of_the_terminal_is_inert() {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    for inert in [
+        "\x05",
+        "\x1bP1;1|17/6576696c0d\x1b\\",
+        "\x1b[5i",
+        "\x1b[4i",
+        "\x1b[?5i",
+        "\x1b[?4i",
+        "\x1b[i",
+        "\x1b_Gi=1,t=f,a=q;L2V0Yy9wYXNzd2Q=\x1b\\",
+        "\x1b_Gi=1,t=s,a=T;L3NobQ==\x1b\\",
+        "\x1bPtmux;\x1b\x1b]52;c;?\x07\x1b\\",
+        "\x1b]52;c;?\x07",
+        "\x1b]52;c;ZXZpbA==\x07",
+        "\x1b]50;?\x07",
+        "\x1b]50;#1\x07",
+        "\x1b[20t",
+        "\x1b[21t",
+        "\x1b]1337;ReportCellSize\x07",
+        "\x1b]1337;ReportVariable=dXNlcg==\x07",
+        "\x1b]1337;CopyToClipboard=\x07",
+        "\x1b]46;/tmp/log\x07",
+        "\x1b]701;evil\x07",
+        "\x1b[?6$w",
+        "\x1b[2$w",
+        "\x1b]99;;evil\x07",
+    ] {
+        screen.feed(format!("a{inert}b").as_bytes());
+        assert_eq!(screen.take_replies(), b"", "{inert:?}");
+        assert_eq!(screen.text(), "ab", "{inert:?}");
+        assert_eq!(screen.title(), "", "{inert:?}");
+        assert_eq!((screen.cols(), screen.rows()), (COLS, ROWS));
+        screen.feed(b"\r\x1b[K");
+    }
+}
+
+#[test]
 fn lines_without_end_keep_the_scrollback_bounded() {
     let screen = feed(500, |_| vec![b'x'; 64 * 1024]);
     assert_eq!(screen.scrollback().len(), SCROLLBACK);
@@ -262,6 +371,38 @@ fn a_storm_of_resizes_ends_in_the_last_size() {
     assert_eq!((screen.cols(), screen.rows()), (COLS, ROWS));
     assert!(screen.text().contains("line 1999"));
     check_after(screen);
+}
+
+#[test]
+fn in_a_storm_of_resizes_frames_and_waits_are_right() {
+    let at = Time::from_ms;
+    let mut session = Session::new(at(0), COLS, ROWS, SCROLLBACK);
+    session.keep_frames(20);
+    let pattern = Arc::new(Pattern::new("last words \\d+", "").expect("it is a pattern"));
+    let spec = Spec { condition: Condition::Text(pattern), since: Since::Now, deadline: None };
+    session.start_wait(at(0), spec).expect("it starts");
+    for i in 0..2000_u64 {
+        let size = (1 + i as usize * 7 % 150, 1 + i as usize * 3 % 50);
+        session.handle_output(
+            at(i),
+            format!("line {i} \x1b[?1049{}", if i % 3 == 0 { 'h' } else { 'l' }).as_bytes(),
+        );
+        session.resize(at(i), size.0, size.1);
+        let frame = session.frame();
+        assert_eq!(
+            (frame.cols(), frame.rows().len()),
+            size,
+            "what is shown has the new size at once"
+        );
+    }
+    session.resize(at(3000), COLS, ROWS);
+    assert!(session.poll_ended().is_empty());
+    session.handle_output(at(3001), b"\x1b[?1049l\r\nlast words 7\x1b[6n\x1b[18t");
+    session.handle_drained(at(3001));
+    let replies = String::from_utf8(session.poll_replies()).unwrap_or_default();
+    assert!(replies.ends_with("\x1b[8;24;80t"), "{replies:?}");
+    assert_eq!(session.poll_ended().len(), 1);
+    assert_eq!(session.frame().rows().len(), ROWS);
 }
 
 #[test]
