@@ -26,7 +26,7 @@ pub struct Cursor {
     pub blinking: bool,
 }
 
-/// Some cells of a row that are highlighted, such as the chosen entry of a menu.
+/// Some cells of a row that stand out, such as the chosen entry of a menu, or are not to be seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The row, from 0.
@@ -166,6 +166,34 @@ impl Frame {
                 let above = index.checked_sub(1).and_then(|above| self.rows.get(above));
                 if !text.is_empty() && differs(above) && differs(self.rows.get(index + 1)) {
                     found.push(Selection { row: index, from, to, text: text.to_owned() });
+                }
+            }
+        }
+        found
+    }
+
+    /// The spans of text that a person does not see, in the colours that the screen has now: concealed,
+    /// or as good as of the colour behind them. A reader of the text alone would take them for shown.
+    pub fn concealed(&self, screen: &Screen) -> Vec<Selection> {
+        let all = screen.conceals(&Style::default());
+        let mut found = Vec::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if row.styles().is_empty() && !all {
+                continue;
+            }
+            let width = row.width();
+            let is_hidden = |col: usize| col < width && screen.conceals(&row.style_at(col));
+            let mut from = 0;
+            while let Some(first) = (from..width).find(|&col| is_hidden(col)) {
+                from = (first..=width).find(|&col| !is_hidden(col)).unwrap_or(width);
+                let text = row.slice(first, from).trim();
+                if !text.is_empty() {
+                    found.push(Selection {
+                        row: index,
+                        from: first,
+                        to: from,
+                        text: text.to_owned(),
+                    });
                 }
             }
         }

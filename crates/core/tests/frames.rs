@@ -126,6 +126,24 @@ fn an_update_that_never_ends_is_shown_after_150_milliseconds() {
 }
 
 #[test]
+fn an_update_that_is_begun_twice_ends_once() {
+    let mut session = session();
+    assert_eq!(show(&mut session, 0, "\x1b[?2026h\x1b[?2026hnested").text(), "");
+    assert_eq!(show(&mut session, 1, "\x1b[?2026l").text(), "nested");
+    assert_eq!(session.poll_wake(), None);
+    assert_eq!(show(&mut session, 2, "\x1b[?2026l!").text(), "nested!");
+}
+
+#[test]
+fn a_flood_of_updates_makes_no_flood_of_frames() {
+    let mut session = session();
+    let flood: String = (0..20_000).map(|i| format!("\x1b[?2026h\r{i}\x1b[?2026l")).collect();
+    assert_eq!(show(&mut session, 1000, &flood).text(), "19999");
+    assert!(session.frame().seq() <= Seq(3), "{:?}", session.frame().seq());
+    assert_eq!(session.poll_wake(), None);
+}
+
+#[test]
 fn updates_that_follow_each_other_at_once_are_seen_where_one_ends() {
     let mut session = session();
     let update = |text: &str| format!("\x1b[?2026h\x1b[2J\x1b[H{text}\x1b[?2026l");
@@ -248,6 +266,26 @@ fn highlighted_spans_are_the_selection() {
     let area = "\x1b[47m\x1b[2J\x1b[Ha\r\n\x1b[44mb\x1b[47m\r\nc";
     assert_eq!(selection(area), "1:0-1 b");
     assert_eq!(selection("\x1b[7m     \x1b[m"), "", "nothing is selected where there is no text");
+}
+
+#[test]
+fn text_that_nobody_sees_is_found() {
+    let concealed = |bytes: &str| {
+        let mut session = session();
+        let frame = show(&mut session, 0, bytes);
+        let all = frame.concealed(session.screen());
+        let all = all.into_iter().map(|s| format!("{}:{}-{} {}", s.row, s.from, s.to, s.text));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(concealed("a\x1b[8m secret \x1b[m b\r\n\x1b[8mx"), "0:1-9 secret, 1:0-1 x");
+    assert_eq!(concealed("\x1b[31;41mred\x1b[32;42mgreen\x1b[m"), "0:0-8 redgreen");
+    assert_eq!(concealed("\x1b[38;2;9;9;9;48;5;232m世界\x1b[39m."), "0:0-4 世界");
+    assert_eq!(concealed("\x1b[30mon black\x1b[0;7;97;107minverse"), "0:0-15 on blackinverse");
+    assert_eq!(concealed("\x1b]11;#ffffff\x07\x1b[97mwhite\x1b[m!"), "0:0-6 white!");
+    // At the edge of what is near.
+    assert_eq!(concealed("\x1b[38;2;10;10;10mnear\x1b[38;2;11;10;10mseen"), "0:0-4 near");
+    let plain = "a \x1b[1mb\x1b[7m c\x1b[0;2;90m d\x1b[0;30;47me\x1b[0;8m   \x1b[8;44m\x1b[K";
+    assert_eq!(concealed(plain), "", "blanks hide nothing");
 }
 
 #[test]

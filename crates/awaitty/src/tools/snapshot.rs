@@ -1,8 +1,9 @@
 //! `snapshot`.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
-use awaitty_core::{CursorShape, Frame, Seq};
+use awaitty_core::{CursorShape, Frame, Selection, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,12 @@ use super::{Answer, Context, Kind, Tool, styled};
 use crate::driver::Driver;
 use crate::error::ToolError;
 use crate::text;
+
+/// Spans of text that nobody sees which are told of: more than a program has by accident.
+const CONCEALED_MAX: usize = 20;
+
+/// Characters of each, which is in the rows as well.
+const CONCEALED_CHARS: usize = 200;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +79,12 @@ struct Output {
     doing: StateOutput,
     /// Highlighted spans, such as the chosen entry of a menu.
     selection: Vec<SelectionOutput>,
+    /// Text that a person does not see: concealed, or of the colour behind it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    concealed: Vec<SelectionOutput>,
+    /// How much more of it there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concealed_more: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// The rows as runs of one style.
@@ -109,11 +122,17 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
         CursorShape::Underline => "underline",
         CursorShape::Bar => "bar",
     };
-    let selection = frame.selection().into_iter().map(|selection| SelectionOutput {
+    let span = |selection: &Selection| SelectionOutput {
         row: selection.row + 1,
         cols: [selection.from + 1, selection.to],
         text: text::visible(&selection.text),
-    });
+    };
+    let concealed = frame.concealed(session.screen());
+    let more = concealed.len().saturating_sub(CONCEALED_MAX);
+    let shorten = |shown: SelectionOutput| SelectionOutput {
+        text: shown.text.chars().take(CONCEALED_CHARS).collect(),
+        ..shown
+    };
     Output {
         session_id,
         seq: frame.seq().0,
@@ -130,13 +149,29 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
         state: if session.exit().is_some() { "exited" } else { "running" },
         exit: session.exit().into(),
         doing: StateOutput::of(driver),
-        selection: selection.collect(),
+        selection: frame.selection().iter().map(span).collect(),
+        concealed: concealed.iter().take(CONCEALED_MAX).map(span).map(shorten).collect(),
+        concealed_more: Some(more).filter(|more| *more > 0),
         text: None,
         styled: None,
         changes: None,
         scrolled: None,
         history_truncated: None,
     }
+}
+
+/// A line for readers of the text, to whom all of it looks the same. No row looks like it: rows are numbered.
+fn concealed_note(output: &Output) -> String {
+    let mut note = String::new();
+    for (i, span) in output.concealed.iter().enumerate() {
+        let (begin, [from, to]) =
+            (if i == 0 { "\na person does not see: " } else { ", " }, span.cols);
+        let _ = write!(note, "{begin}row {} columns {from}-{to} {:?}", span.row, span.text);
+    }
+    if let Some(more) = output.concealed_more {
+        let _ = write!(note, ", and {more} more");
+    }
+    note
 }
 
 /// The rows that were asked for, with their numbers; lines above the screen count down from 0.
@@ -192,7 +227,7 @@ fn make(
     let frame = Arc::clone(session.frame());
     let mut output = output(entry.id.clone(), driver, &frame);
     let max = max_chars(params.max_chars)?;
-    let head = header(entry, &frame, output.state);
+    let head = header(entry, &frame, output.state) + &concealed_note(&output);
     if let Some(since) = params.since {
         if since > frame.seq().0 {
             return Err(ToolError::argument(format!(

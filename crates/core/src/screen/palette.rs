@@ -4,8 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::style::{Attrs, Color, Style};
+
 /// A colour by its parts.
 pub(crate) type Rgb = (u8, u8, u8);
+
+/// Colours whose parts differ by no more than this are one to the eye: a step of the palette's greys is 10, and
+/// two neighbours among them can hardly be told apart.
+pub(crate) const NEAR: u8 = 10;
 
 /// Which of the colours that have no palette number; the value is the number of its OSC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +53,25 @@ impl Palette {
 
     pub(crate) fn special(&self, which: Special) -> Rgb {
         self.special.get(&which).copied().unwrap_or_else(|| which.default_rgb())
+    }
+
+    /// The shade of a colour, where the terminal's own is `default`.
+    fn shade(&self, color: Color, default: Special) -> Rgb {
+        match color {
+            Color::Default => self.special(default),
+            Color::Indexed(index) => self.color(index),
+            Color::Rgb(r, g, b) => (r, g, b),
+        }
+    }
+
+    /// Tells whether text of that style cannot be told from what is behind it. Which of the two colours is in
+    /// front makes no difference, so inverted text needs no care.
+    pub(crate) fn conceals(&self, style: &Style) -> bool {
+        let text = self.shade(style.fg, Special::Foreground);
+        let behind = self.shade(style.bg, Special::Background);
+        let is_near = |a: u8, b: u8| a.abs_diff(b) <= NEAR;
+        style.attrs.has(Attrs::CONCEALED)
+            || is_near(text.0, behind.0) && is_near(text.1, behind.1) && is_near(text.2, behind.2)
     }
 }
 

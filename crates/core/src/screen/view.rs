@@ -11,7 +11,7 @@ use crate::frame::Cursor;
 use crate::lines::LineNumbers;
 use crate::row::{Row, RowParts};
 use crate::scrollback::Scrollback;
-use crate::style::LinkId;
+use crate::style::{LinkId, Style};
 use crate::{Line, Tick};
 
 impl Screen {
@@ -238,6 +238,12 @@ impl Screen {
     /// The address of a hyperlink, if it is one of the newest.
     pub fn link(&self, id: LinkId) -> Option<&str> {
         self.links.uri(id)
+    }
+
+    /// Tells whether a person does not see text of that style: it is concealed, or as good as of the colour
+    /// behind it.
+    pub fn conceals(&self, style: &Style) -> bool {
+        self.palette.conceals(style)
     }
 
     /// The colours of the palette that the program has set, as red, green and blue.
