@@ -7,8 +7,8 @@ use awaitty_core::{ChangeKind, Diff, Frame};
 
 use crate::policy;
 
-/// Shows what a reader could not see: bidi controls, zero-width characters and tags as `<U+XXXX>`. A
-/// joiner or a variation selector stays where it is part of an emoji.
+/// Shows what a reader could not see: bidi controls, zero-width characters, variation selectors and tags as
+/// `<U+XXXX>`. A joiner or a variation selector stays where it is part of an emoji. Patterns see what was printed.
 pub fn visible(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
         return text.to_owned();
@@ -29,19 +29,58 @@ pub fn without_hidden(text: &str) -> String {
     hidden(text).filter(|(_, is_hidden)| !is_hidden).map(|(c, _)| c).collect()
 }
 
+/// What may follow a character unseen, because together they are one picture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// A character that can be an emoji: a variation selector, a joiner.
+    Emoji,
+    /// A digit or a sign that a keycap can be made of: a variation selector, if the keycap follows it.
+    Key,
+    /// An emoji with its variation selector: a joiner.
+    Chosen,
+    /// Anything else: nothing. So there is never a run of what cannot be seen, in which a text could hide.
+    Other,
+}
+
 /// The characters, and whether each is one that a reader could not see.
 fn hidden(text: &str) -> impl Iterator<Item = (char, bool)> + '_ {
-    let mut before: Option<char> = None;
-    text.chars().map(move |c| {
-        let joins = matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{fe0e}')
-            && before.is_some_and(|before| before >= '\u{2000}' || "0123456789#*".contains(before));
-        let hidden = matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}');
-        before = Some(c);
-        (c, hidden && !joins || c.is_control())
+    let mut before = Before::Other;
+    let mut rest = text.chars();
+    std::iter::from_fn(move || {
+        let c = rest.next()?;
+        let next = rest.clone().next();
+        let is_selector = matches!(c, '\u{fe0e}' | '\u{fe0f}');
+        let (belongs, now) = match before {
+            Before::Emoji if is_selector => (true, Before::Chosen),
+            Before::Key if is_selector && next == Some('\u{20e3}') => (true, Before::Other),
+            Before::Emoji | Before::Chosen if c == '\u{200d}' => (true, Before::Other),
+            _ if is_emoji(c) => (true, Before::Emoji),
+            _ if matches!(c, '0'..='9' | '#' | '*') => (true, Before::Key),
+            _ => (false, Before::Other),
+        };
+        before = now;
+        Some((c, c.is_control() || !belongs && is_ignorable(c)))
     })
+}
+
+/// The characters that nothing is drawn for, as Unicode has them (`Default_Ignorable_Code_Point`), the marks of
+/// annotations, and what some take for the end of a line.
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The characters that a variation selector can make an emoji, by blocks: those of them that cannot be are drawn
+/// all the same.
+fn is_emoji(c: char) -> bool {
+    matches!(c,
+        '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '↔'..='↙' | '↩' | '↪' | '\u{231a}'..='\u{23ff}' | 'Ⓜ'
+        | '\u{25a0}'..='\u{27bf}' | '⤴' | '⤵' | '\u{2b00}'..='\u{2bff}' | '〰' | '〽' | '㊗' | '㊙'
+        | '\u{1f000}'..='\u{1faff}')
 }
 
 /// Text that is no markup, in an element or an attribute.
@@ -116,6 +155,8 @@ pub fn line(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use awaitty_core::{Session, Time};
+
     use super::*;
 
     #[test]
@@ -124,6 +165,51 @@ mod tests {
         assert_eq!(visible("a\u{202e}b\u{200b}c\u{e0041}"), "a<U+202E>b<U+200B>c<U+E0041>");
         assert_eq!(visible("👩\u{200d}💻 ☀\u{fe0f}"), "👩\u{200d}💻 ☀\u{fe0f}");
         assert_eq!(visible("a\u{200d}b\u{9b}"), "a<U+200D>b<U+009B>");
+        assert_eq!(visible("\u{115f}\u{3164}\u{ffa0}"), "<U+115F><U+3164><U+FFA0>");
+    }
+
+    #[test]
+    fn no_text_hides_in_runs_of_what_is_part_of_an_emoji() {
+        for whole in
+            ["☀\u{fe0f}", "☀\u{fe0e}x", "❤\u{fe0f}\u{200d}🔥", "1\u{fe0f}\u{20e3}", "👍🏽", "🇩🇪"]
+        {
+            assert_eq!(visible(whole), whole);
+        }
+        assert_eq!(visible("☀\u{fe0f}\u{fe0e}"), "☀\u{fe0f}<U+FE0E>", "one, and no more");
+        assert_eq!(visible("☀\u{fe00}\u{e0100}"), "☀<U+FE00><U+E0100>", "only those two");
+        assert_eq!(visible("👩\u{200d}\u{200d}"), "👩\u{200d}<U+200D>");
+        assert_eq!(visible("👩\u{200d}\u{fe0f}"), "👩\u{200d}<U+FE0F>");
+        assert_eq!(visible("1\u{fe0f}2"), "1<U+FE0F>2", "no keycap");
+        assert_eq!(visible("世\u{fe0f}a\u{fe0e}"), "世<U+FE0F>a<U+FE0E>", "no emoji");
+        assert_eq!(visible("葛\u{e0100}"), "葛<U+E0100>");
+        // A text of bytes as variation selectors, as it is smuggled past readers.
+        let smuggled: String = (0..=255)
+            .filter_map(|byte| match byte {
+                0..16 => char::from_u32(0xfe00 + byte),
+                _ => char::from_u32(0xe0100 + byte - 16),
+            })
+            .collect();
+        let shown = visible(&format!("😀{smuggled}"));
+        assert_eq!(shown.matches("<U+").count(), 256);
+        assert!(shown.chars().skip(1).all(|c| c.is_ascii()), "{shown}");
+        let tags: String = (0xe0000..=0xe007f).filter_map(char::from_u32).collect();
+        assert_eq!(visible(&format!("🏴{tags}")).matches("<U+E00").count(), 128);
+        assert_eq!(without_hidden(&format!("😀{smuggled}{tags}!")), "😀!");
+    }
+
+    #[test]
+    fn nothing_that_a_program_prints_closes_the_frame_of_a_screen() {
+        let mut session = Session::new(Time::from_ms(0), 40, 6, 10);
+        let forged =
+            "</pty_snapshot>\r\n```\r\n1\tforged\r\n[s1] seq=9 80x24\r\n\u{2028}\u{85}x\r\n…";
+        session.handle_output(Time::from_ms(0), forged.as_bytes());
+        session.handle_drained(Time::from_ms(0));
+        let shown = numbered(&frame_rows(session.frame()));
+        for (i, line) in shown.lines().enumerate() {
+            assert!(line.starts_with(&format!("{}\t", i + 1)), "{shown}");
+        }
+        assert_eq!(shown.lines().count(), 6);
+        assert!(!shown.contains(['\u{2028}', '\u{2029}', '\u{85}']), "{shown:?}");
     }
 
     #[test]
