@@ -40,6 +40,7 @@ pub(crate) struct SessionOutput {
     #[serde(flatten)]
     doing: StateOutput,
     title: String,
+    /// Where its shell is, by a mark with a nonce; what any program can announce (OSC 7) is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
     alt_screen: bool,
@@ -128,7 +129,7 @@ pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
                     exit: session.exit().into(),
                     doing,
                     title: text::visible(screen.title()),
-                    cwd: session.shell_cwd().or(screen.cwd()).map(text::visible),
+                    cwd: session.shell_cwd().map(text::visible),
                     alt_screen: screen.is_alternate(),
                     seq: Some(session.frame().seq().0),
                     idle_ms: Some(now.since(session.active_at()).as_millis() as u64),
