@@ -58,12 +58,12 @@ impl Capture {
         commands(pane, mark, &[&["-J", "-S", &from, "-E", "-1"], &["-J"], &["-a", "-q"], &[]])
     }
 
-    /// What the commands printed.
-    pub(super) fn parse(said: &str, mark: &str) -> Result<Capture, TmuxError> {
+    /// What the commands printed of a pane.
+    pub(super) fn parse(pane: &str, said: &str, mark: &str) -> Result<Capture, TmuxError> {
         let strange = || TmuxError::Other("its answer was not understood".to_owned());
         let mut parts: VecDeque<&str> = said.split(&format!("{mark}\n")).collect();
         let mut next = || parts.pop_front().ok_or_else(strange);
-        let info = PaneInfo::parse_all(next()?).into_iter().next().ok_or_else(strange)?;
+        let info = PaneInfo::of(pane, next()?)?;
         let words: Vec<&str> = next()?.trim_end().split(' ').collect();
         let &[row, col, history_size, upper, lower, modes] = words.as_slice() else {
             return Err(strange());

@@ -153,8 +153,10 @@ impl Server {
     /// # Errors
     /// If there is no server.
     pub async fn panes(&self) -> Result<Vec<PaneInfo>, TmuxError> {
-        let listed = self.run(&["list-panes", "-a", "-F", PaneInfo::FORMAT]).await?;
-        Ok(PaneInfo::parse_all(&listed))
+        let mark = mark()?;
+        let format = format!("{mark}{}", PaneInfo::FORMAT);
+        let listed = self.run(&["list-panes", "-a", "-F", &format]).await?;
+        Ok(PaneInfo::parse_all(&listed, &mark))
     }
 
     /// What is known of a pane, by any name that tmux has for it.
@@ -163,10 +165,7 @@ impl Server {
     /// If there is none.
     pub async fn pane(&self, target: &str) -> Result<PaneInfo, TmuxError> {
         let args = ["display-message", "-p", "-t", target, PaneInfo::FORMAT];
-        let said = self.run(&args).await?;
-        // For a pane that is no more tmux says nothing, and that all is well.
-        let found = PaneInfo::parse_all(&said).into_iter().next();
-        found.ok_or_else(|| TmuxError::NoPane(target.to_owned()))
+        PaneInfo::of(target, &self.run(&args).await?)
     }
 
     /// What a pane shows now.
@@ -176,7 +175,7 @@ impl Server {
     pub async fn capture(&self, pane: &str) -> Result<Capture, TmuxError> {
         let mark = mark()?;
         let said = self.run(&Capture::screen(pane, &mark)).await?;
-        Capture::parse(&said, &mark)
+        Capture::parse(pane, &said, &mark)
     }
 
     /// The same with its history.
@@ -190,16 +189,14 @@ impl Server {
     ) -> Result<Capture, TmuxError> {
         let mark = mark()?;
         let said = self.run(&Capture::everything(pane, &mark, history)).await?;
-        Capture::parse(&said, &mark)
+        Capture::parse(pane, &said, &mark)
     }
 
     /// The pane that was started by us by that name.
     pub async fn pane_named(&self, name: &str) -> Option<String> {
         let format = format!("#{{{}}} #{{pane_id}}", own::NAME_OPTION);
         let listed = self.run(&["list-panes", "-a", "-F", &format]).await.ok()?;
-        let mut panes = listed.lines().filter_map(|line| line.split_once(' '));
-        // Panes without a name are most.
-        panes.find(|(found, _)| *found == name && !name.is_empty()).map(|(_, pane)| pane.to_owned())
+        named(&listed, name).map(str::to_owned)
     }
 
     /// The same, and the rows that came to be above it since that many were there.
@@ -215,7 +212,7 @@ impl Server {
         // More may come until it is asked again.
         let mark = mark()?;
         let args = Capture::with_rows_above(pane, &mark, 2 * above + capture.info.rows);
-        Capture::parse(&self.run(&args).await?, &mark)
+        Capture::parse(pane, &self.run(&args).await?, &mark)
     }
 
     /// Has the server do all that it has to do: what was typed before reaches the terminal, and what was printed
@@ -374,12 +371,23 @@ impl PaneInfo {
         #{pane_tty}\n#{pane_current_command}\n#{pane_current_path}\n#{pane_title}\n\
         #{session_name}:#{window_index}.#{pane_index}";
 
-    fn parse_all(said: &str) -> Vec<PaneInfo> {
+    /// What tmux says of the pane that it was asked about, and of no other.
+    fn of(target: &str, said: &str) -> Result<PaneInfo, TmuxError> {
+        // What is not a pane's own number is a name, and tmux knows whose.
+        let is_it = |pane: &PaneInfo| !is_id(target) || pane.id == target;
+        // For a pane that is no more tmux says nothing, and that all is well.
+        let first = PaneInfo::parse_all(said, "").into_iter().next();
+        first.filter(is_it).ok_or_else(|| TmuxError::NoPane(target.to_owned()))
+    }
+
+    /// All panes that are told of, each after a mark: what may hold anything may hold a line that looks like a pane.
+    fn parse_all(said: &str, mark: &str) -> Vec<PaneInfo> {
         let mut lines = said.lines();
         let mut panes = Vec::new();
         while let Some(line) = lines.next() {
             // A line that does not begin a pane is the rest of a name with a newline in it.
-            let Some(mut pane) = PaneInfo::parse(line) else { continue };
+            let pane = line.strip_prefix(mark).and_then(PaneInfo::parse);
+            let Some(mut pane) = pane else { continue };
             let mut next = || lines.next().unwrap_or_default().to_owned();
             (pane.command, pane.path, pane.title, pane.place) = (next(), next(), next(), next());
             panes.push(pane);
@@ -394,13 +402,12 @@ impl PaneInfo {
         else {
             return None;
         };
-        let is_id =
-            |id: &str| id.strip_prefix('%').is_some_and(|number| number.parse::<u32>().is_ok());
         // A flag is a number, and nothing where it is not set.
         let flag = |word: &str| !matches!(word, "" | "0");
         Some(PaneInfo {
             id: Some(id).filter(|id| is_id(id))?.to_owned(),
-            pid: pid.parse().ok()?,
+            // To the kernel, the others are groups of processes.
+            pid: pid.parse().ok().filter(|pid| *pid > 0)?,
             is_dead: flag(dead),
             exit: (
                 status.strip_prefix('=')?.parse().ok(),
@@ -416,6 +423,26 @@ impl PaneInfo {
             ..PaneInfo::default()
         })
     }
+}
+
+/// Tells whether this is how tmux numbers panes.
+fn is_id(word: &str) -> bool {
+    let number = word.strip_prefix('%').filter(|number| number.bytes().all(|b| b.is_ascii_digit()));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
+
+/// The pane that has been made, by what tmux says then. A hook of the user's may have it say more.
+fn made(said: &str) -> Result<String, TmuxError> {
+    let strange = || TmuxError::Other("it did not say which pane it has made".to_owned());
+    said.lines().find(|line| is_id(line)).map(str::to_owned).ok_or_else(strange)
+}
+
+/// The pane of that name in a list of names and panes.
+fn named<'l>(listed: &'l str, name: &str) -> Option<&'l str> {
+    let mut panes = listed.lines().filter_map(|line| line.split_once(' '));
+    // Panes without a name are most.
+    let is_it = |(found, pane): &(&str, &str)| *found == name && !name.is_empty() && is_id(pane);
+    panes.find(is_it).map(|(_, pane)| pane)
 }
 
 /// The number of a signal, which tmux tells by its name where it has one.
@@ -448,7 +475,7 @@ mod tests {
     fn panes_are_read_whatever_they_are_called() {
         let said = "%3 42 0 1 0 80 24 1700000000 1 = = /dev/pts/1\nvim\n/a b\nti tle\nwork:1.0\n\
             %4 43 1 0 1 10 5 1700000000 0 =0 = /dev/pts/2\nsh\n/x\nrest of a\nname\nwork:1.1\n%5 44 0 0 0 9 9 1 0 = =KILL /dev/pts/3\na\nb\nc\nd\n";
-        let panes = PaneInfo::parse_all(said);
+        let panes = PaneInfo::parse_all(said, "");
         assert_eq!(
             panes.iter().map(|pane| pane.id.as_str()).collect::<Vec<_>>(),
             ["%3", "%4", "%5"]
@@ -457,6 +484,34 @@ mod tests {
         assert_eq!((panes[0].command.as_str(), panes[0].path.as_str()), ("vim", "/a b"));
         assert_eq!((panes[1].is_dead, panes[1].exit()), (true, Exit::Code(0)));
         assert_eq!((panes[0].exit(), panes[2].exit()), (Exit::Unknown, Exit::Signal(9)));
+    }
+
+    #[test]
+    fn a_folder_whose_name_looks_like_a_pane_is_none() {
+        let forged = "%7 1 0 0 0 80 24 1 0 = = /dev/pts/9\nsh\n/\ntitle\nwork:1.7";
+        let said =
+            format!("M%3 42 0 0 0 80 24 1 0 = = /dev/pts/1\nsh\n/a\nb\nc\n{forged}\nt\nwork:1.0\n");
+        let panes = PaneInfo::parse_all(&said, "M");
+        assert_eq!(panes.iter().map(|pane| pane.id.as_str()).collect::<Vec<_>>(), ["%3"]);
+    }
+
+    #[test]
+    fn no_pane_is_taken_for_another() {
+        let said = "%3 42 0 0 0 80 24 1 0 = = /dev/pts/1\nsh\n/\nt\nwork:1.0\n";
+        let found = |target: &str| PaneInfo::of(target, said).map(|pane| pane.id);
+        assert_eq!((found("%3"), found("work:1.0")), (Ok("%3".to_owned()), Ok("%3".to_owned())));
+        assert_eq!(found("%4"), Err(TmuxError::NoPane("%4".to_owned())));
+        assert_eq!(PaneInfo::of("%3", ""), Err(TmuxError::NoPane("%3".to_owned())));
+        for pid in ["-1", "0", "2147483648"] {
+            let said = said.replace("42", pid);
+            assert_eq!(PaneInfo::parse_all(&said, ""), [], "{pid} is no process");
+        }
+        assert_eq!(made("%5\n"), Ok("%5".to_owned()));
+        assert_eq!(made("a hook said\n%5\n"), Ok("%5".to_owned()));
+        // Without a name tmux would take whichever pane was used last, and we would end it.
+        assert!(made("").is_err() && made("\n").is_err() && made("%\n%x\n").is_err());
+        let listed = " %1\nbuild x %2\nbuild %3\n";
+        assert_eq!((named(listed, "build"), named(listed, "")), (Some("%3"), None));
     }
 
     #[test]

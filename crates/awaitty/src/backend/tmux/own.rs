@@ -141,7 +141,7 @@ impl Server {
             }
             said = self.run(&args).await;
         }
-        Ok(said?.trim_end().to_owned())
+        super::made(&said?)
     }
 
     /// Makes a window in a session of the user's, who goes on looking at the one they look at.
@@ -157,7 +157,7 @@ impl Server {
             args.extend(["-n", name]);
         }
         args.push(launcher);
-        Ok(self.run(&args).await?.trim_end().to_owned())
+        super::made(&self.run(&args).await?)
     }
 
     /// Sets what is particular to a pane of ours, and hears of its launcher.

@@ -77,7 +77,7 @@ impl Pane {
             Some(rest) => (true, rest),
             None => (false, said.as_str()),
         };
-        let capture = Capture::parse(said, &mark)?;
+        let capture = Capture::parse(&info.id, said, &mark)?;
         let tty = PathBuf::from(&info.tty);
         let source = match is_piped {
             true => captures(server, &info.id, &tty).map_err(other)?,
