@@ -84,7 +84,7 @@ impl Sessions {
             name: name.map(str::to_owned),
             command: found.command,
             pid,
-            created_ms: found.created * 1000,
+            created_ms: found.created.saturating_mul(1000),
             scrollback: history,
             handle: Driver::start_pane(pane, pid, &capture, history, None),
             people: People::default(),

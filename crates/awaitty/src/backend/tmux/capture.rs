@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use awaitty_core::ROWS_MAX;
+
 use super::{PaneInfo, TmuxError};
 
 /// A pane's screen, its history and its modes.
@@ -113,7 +115,8 @@ impl Capture {
         let screen = if self.info.is_alternate { &self.main } else { &self.joined };
         let rows = self.info.rows;
         if !self.history.is_empty() {
-            seed += &"\r\n".repeat(rows.saturating_sub(1));
+            // A screen has no more rows than that, whatever tmux says.
+            seed += &"\r\n".repeat(rows.min(ROWS_MAX).saturating_sub(1));
         }
         seed += "\x1b[H";
         seed += &screen.trim_end_matches('\n').replace('\n', "\r\n");
@@ -123,8 +126,10 @@ impl Capture {
         }
         seed += "\x1b[m\x0f";
         let (upper, lower) = self.region;
-        if (upper, lower + 1) != (0, rows) && upper < lower {
-            seed += &format!("\x1b[{};{}r", upper + 1, lower + 1);
+        // As the sequence has them: from 1.
+        let (top, bottom) = (upper.saturating_add(1), lower.saturating_add(1));
+        if (top, bottom) != (1, rows) && top < bottom {
+            seed += &format!("\x1b[{top};{bottom}r");
         }
         seed += &self.modes();
         seed.into_bytes()
@@ -152,4 +157,21 @@ fn commands(pane: &str, mark: &str, captures: &[&[&str]]) -> Vec<String> {
         all.extend([print(mark).into(), capture.into_iter().map(str::to_owned).collect()]);
     }
     all.join(&";".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_out_of_all_bounds_are_no_matter() {
+        let huge = usize::MAX;
+        let said = format!(
+            "%3 42 0 0 0 {huge} {huge} {huge} 0 = = /dev/pts/1\nsh\n/\nt\nwork:1.0\nM\n\
+             {huge} {huge} {huge} 1 {huge} 1\nM\nabove\nM\nshown\nM\n\nM\nshown\n"
+        );
+        let capture = Capture::parse("%3", &said, "M").expect("it is understood");
+        let seed = capture.seed();
+        assert!(seed.len() < 2 * ROWS_MAX + 100, "{} bytes", seed.len());
+    }
 }

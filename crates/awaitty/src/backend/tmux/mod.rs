@@ -211,7 +211,8 @@ impl Server {
         }
         // More may come until it is asked again.
         let mark = mark()?;
-        let args = Capture::with_rows_above(pane, &mark, 2 * above + capture.info.rows);
+        let rows = above.saturating_mul(2).saturating_add(capture.info.rows);
+        let args = Capture::with_rows_above(pane, &mark, rows);
         Capture::parse(pane, &self.run(&args).await?, &mark)
     }
 
