@@ -3,29 +3,13 @@
 //! `PROPTEST_CASES=1000000 cargo test --release --test properties` is the long run; the usual one is
 //! short. A case that failed is kept in `properties.proptest-regressions` and tried first.
 
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+mod common;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use awaitty_core::{Diff, Frame, Line, Row, Screen, Session, Tick, Time};
+use awaitty_core::{Line, Screen, Tick};
+use common::{SCROLLBACK, Step};
 use proptest::prelude::*;
-
-/// Something that happens to a terminal.
-#[derive(Clone)]
-enum Step {
-    Bytes(Vec<u8>),
-    Resize(usize, usize),
-}
-
-impl std::fmt::Debug for Step {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Step::Bytes(bytes) => write!(f, "b\"{}\"", bytes.escape_ascii()),
-            Step::Resize(cols, rows) => write!(f, "{cols}x{rows}"),
-        }
-    }
-}
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let words = prop_oneof![
@@ -217,136 +201,26 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..60)
 }
 
-const SCROLLBACK: usize = 20;
-
-/// All that can be seen of a terminal, ticks included.
-fn whole_state(screen: &mut Screen) -> impl PartialEq + std::fmt::Debug + use<> {
-    let ticks: Vec<Tick> = (0..screen.rows())
-        .flat_map(|row| (0..screen.cols()).map(move |col| (row, col)))
-        .map(|(row, col)| screen.tick_at(row, col))
-        .collect();
-    let lines: Vec<_> = (0..screen.rows()).map(|row| screen.line(row)).collect();
-    let scrollback: Vec<_> = (0..screen.scrollback().len())
-        .filter_map(|i| screen.scrollback().get(i))
-        .map(|(line, row)| {
-            (line, row.text().to_owned(), row.styles().to_vec(), row.ticks().to_vec())
-        })
-        .collect();
-    let dump = String::from_utf8(screen.dump()).unwrap();
-    let rest = (screen.take_events(), screen.take_replies(), screen.unknown().clone());
-    (screen.text(), screen.cursor(), ticks, lines, scrollback, dump, rest)
-}
-
-/// What must be true of a screen at any moment.
-fn check_screen(screen: &Screen) {
-    let cursor = screen.cursor();
-    assert!(cursor.row < screen.rows());
-    assert!(cursor.col < screen.cols());
-    let mut number = screen.scrollback().last();
-    for row in 0..screen.rows() {
-        let shown = screen.row(row);
-        assert!(shown.width() <= screen.cols());
-        assert!(!shown.text().ends_with(' '));
-        assert!(!shown.text().chars().any(char::is_control), "{:?}", shown.text());
-        assert!(Some(screen.line(row)) >= number, "numbers never decrease");
-        number = Some(screen.line(row));
-        for col in 0..screen.cols() {
-            let tick = screen.tick_at(row, col);
-            assert!(tick <= screen.tick());
-            assert!(tick <= screen.row_tick(row));
-            assert_eq!(tick, shown.tick_at(col));
-        }
-    }
-    for i in 1..screen.scrollback().len() {
-        assert!(
-            screen.scrollback().text(i - 1).unwrap().0 <= screen.scrollback().text(i).unwrap().0
-        );
-    }
-    assert!(screen.scrollback().len() <= SCROLLBACK);
-}
-
-/// The base characters of the cells that nobody has looked at, and how many there are of each.
-fn unseen(screen: &Screen) -> BTreeMap<char, usize> {
-    let mut found = BTreeMap::new();
-    for row in 0..screen.rows() {
-        let shown = screen.row(row);
-        let mut col = 0;
-        while col < screen.cols() {
-            let text = shown.slice(col, col + 1);
-            let wide = text.is_empty() && col < shown.width();
-            let text = if wide { shown.slice(col, col + 2) } else { text };
-            if screen.tick_at(row, col) == screen.tick() {
-                *found.entry(text.chars().next().unwrap_or(' ')).or_default() += 1;
-            }
-            col += 1 + usize::from(wide);
-        }
-    }
-    found
-}
-
-fn is_within(few: &BTreeMap<char, usize>, many: &BTreeMap<char, usize>) -> bool {
-    few.iter().all(|(c, n)| many.get(c).is_some_and(|m| m >= n))
-}
-
-fn look_alike(a: &[Arc<Row>], b: &[Arc<Row>]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.looks_like(b))
-}
-
-/// The characters that it takes to say some rows.
-fn cost<'r>(rows: impl Iterator<Item = &'r Arc<Row>>) -> usize {
-    rows.map(|row| row.text().len() + 4).sum()
-}
-
-fn check_diff(old: &Frame, new: &Frame) {
-    let Some(diff) = Diff::new(old, new) else {
-        assert!(old.cols() != new.cols() || old.rows().len() != new.rows().len());
-        return;
-    };
-    assert!(look_alike(&diff.apply(old.rows()), new.rows()), "{diff:?}");
-    assert_eq!(diff.is_empty(), old.looks_like(new));
-    let said = cost(diff.changes.iter().map(|change| &change.now));
-    assert!(said <= cost(new.rows().iter().filter(|row| !row.is_blank())), "{diff:?}");
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 20_000, ..ProptestConfig::default() })]
 
     #[test]
     fn how_the_bytes_are_cut_makes_no_difference(
-        bytes in bytes(), (cols, rows) in size(), cuts in prop::collection::vec(1usize..30, 1..20)
+        bytes in bytes(), size in size(), cuts in prop::collection::vec(1usize..30, 1..20)
     ) {
-        let mut whole = Screen::new(cols, rows, SCROLLBACK);
-        whole.feed(&bytes);
-        let mut single = Screen::new(cols, rows, SCROLLBACK);
-        bytes.iter().for_each(|byte| single.feed(&[*byte]));
-        let mut cut = Screen::new(cols, rows, SCROLLBACK);
-        let mut rest = &bytes[..];
-        for size in cuts.iter().cycle() {
-            let (now, later) = rest.split_at((*size).min(rest.len()));
-            cut.feed(now);
-            rest = later;
-            if rest.is_empty() {
-                break;
-            }
-        }
-        let whole = whole_state(&mut whole);
-        prop_assert_eq!(&whole, &whole_state(&mut single));
-        prop_assert_eq!(&whole, &whole_state(&mut cut));
+        common::check_cuts(&[Step::Bytes(bytes)], size, &cuts);
     }
 
     #[test]
-    fn any_stream_leaves_a_screen_that_is_sound(steps in steps(), (cols, rows) in size()) {
-        let mut screen = Screen::new(cols, rows, SCROLLBACK);
-        let mut tick = screen.tick();
-        for step in steps {
-            match step {
-                Step::Bytes(bytes) => screen.feed_watched(&bytes, &mut |_| {}),
-                Step::Resize(cols, rows) => screen.resize(cols, rows),
-            }
-            check_screen(&screen);
-            prop_assert!(screen.tick() >= tick);
-            tick = screen.tick();
-        }
+    fn how_the_bytes_are_cut_changes_no_answer(
+        steps in steps(), size in size(), cuts in prop::collection::vec(1usize..30, 1..20)
+    ) {
+        common::check_waits(&steps, size, &cuts, "[a-e]{2}|世");
+    }
+
+    #[test]
+    fn any_stream_leaves_a_screen_that_is_sound(steps in steps(), size in size()) {
+        common::check_sound(&steps, size);
     }
 
     #[test]
@@ -371,95 +245,24 @@ proptest! {
     }
 
     #[test]
-    fn nothing_drawn_disappears_before_it_was_looked_at(bytes in bytes(), (cols, rows) in size()) {
-        let mut screen = Screen::new(cols, rows, SCROLLBACK);
-        for byte in bytes {
-            let before = unseen(&screen);
-            let tick = screen.tick();
-            let mut first_look = None;
-            screen.feed_watched(&[byte], &mut |screen| {
-                first_look.get_or_insert_with(|| unseen(screen));
-            });
-            match first_look {
-                Some(seen) => prop_assert!(is_within(&before, &seen), "{before:?} {seen:?}"),
-                None => {
-                    prop_assert_eq!(screen.tick(), tick);
-                    let after = unseen(&screen);
-                    prop_assert!(is_within(&before, &after), "{before:?} {after:?}");
-                }
-            }
-        }
+    fn nothing_drawn_disappears_before_it_was_looked_at(bytes in bytes(), size in size()) {
+        common::check_looks(&bytes, size);
     }
 
     #[test]
-    fn looking_changes_nothing_but_ticks(bytes in bytes(), (cols, rows) in size()) {
-        let mut watched = Screen::new(cols, rows, SCROLLBACK);
-        watched.feed_watched(&bytes, &mut |_| {});
-        let mut unwatched = Screen::new(cols, rows, SCROLLBACK);
-        unwatched.feed(&bytes);
-        prop_assert_eq!(watched.text(), unwatched.text());
-        prop_assert_eq!(watched.dump(), unwatched.dump());
+    fn looking_changes_nothing_but_ticks(bytes in bytes(), size in size()) {
+        common::check_watched(&bytes, size);
     }
 
     #[test]
-    fn a_dump_makes_an_equal_terminal(steps in steps(), (cols, rows) in size()) {
-        let mut screen = Screen::new(cols, rows, SCROLLBACK);
-        for step in steps {
-            match step {
-                Step::Bytes(bytes) => screen.feed(&bytes),
-                Step::Resize(cols, rows) => screen.resize(cols, rows),
-            }
-        }
-        let dump = screen.dump();
-        let mut again = Screen::new(screen.cols(), screen.rows(), SCROLLBACK);
-        again.feed(&dump);
-        prop_assert_eq!(again.text(), screen.text());
-        prop_assert_eq!(again.cursor(), screen.cursor());
-        for row in 0..screen.rows() {
-            prop_assert_eq!(again.row(row).is_wrapped(), screen.row(row).is_wrapped(), "row {}", row);
-        }
-        prop_assert_eq!(
-            String::from_utf8(again.dump()).unwrap(),
-            String::from_utf8(dump).unwrap()
-        );
+    fn a_dump_makes_an_equal_terminal(steps in steps(), size in size()) {
+        common::check_dump(&steps, size);
     }
 
     #[test]
     fn frames_count_visible_changes_and_diffs_lead_from_one_to_another(
-        steps in steps(), (cols, rows) in size(), gaps in prop::collection::vec(0u64..40, 1..20)
+        steps in steps(), size in size(), gaps in prop::collection::vec(0u64..40, 1..20)
     ) {
-        let mut now = 0;
-        let mut session = Session::new(Time::from_ms(now), cols, rows, SCROLLBACK);
-        for (step, gap) in steps.into_iter().zip(gaps.iter().cycle()) {
-            now += gap;
-            let time = Time::from_ms(now);
-            let before = Arc::clone(session.frame());
-            match step {
-                Step::Bytes(bytes) => session.handle_output(time, &bytes),
-                Step::Resize(cols, rows) => session.resize(time, cols, rows),
-            }
-            session.handle_drained(time);
-            let after = session.frame();
-            // One step can hold several frames: each update that ends is one.
-            prop_assert!(after.seq() >= before.seq());
-            if after.seq() == before.seq() {
-                prop_assert!(after.looks_like(&before));
-            }
-            if !session.screen().is_synchronized() {
-                prop_assert_eq!(after.text(), session.screen().text());
-            }
-            prop_assert!(session.poll_wake().is_none_or(|wake| wake > time));
-            check_diff(&before, after);
-        }
-        let frames: Vec<_> = session.history().frames().cloned().collect();
-        for pair in frames.windows(2) {
-            prop_assert_eq!(pair[0].seq().0 + 1, pair[1].seq().0);
-            prop_assert!(!pair[0].looks_like(&pair[1]));
-        }
-        for old in frames.iter().step_by(3) {
-            for new in frames.iter().step_by(5) {
-                check_diff(old, new);
-            }
-        }
+        common::check_frames(&steps, size, &gaps);
     }
 }

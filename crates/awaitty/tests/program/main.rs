@@ -6,6 +6,7 @@ mod channels;
 mod client;
 mod daemon;
 mod flags;
+mod fuzz;
 mod http;
 mod mcp;
 mod page;

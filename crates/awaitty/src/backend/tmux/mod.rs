@@ -6,6 +6,8 @@
 
 mod capture;
 pub mod channels;
+#[cfg(test)]
+mod fuzz;
 pub mod own;
 mod pane;
 pub mod pipe;
