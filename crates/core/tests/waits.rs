@@ -25,11 +25,13 @@ enum Do {
     Wait(Condition, Since, u64),
     /// The program reads all input, or leaves some unread.
     Unread(bool),
+    /// Some of what was typed is handed over only now.
+    More,
     Exit(i32),
     Close,
 }
 
-use Do::{Close, Print, PrintPart, Type, Unread, Wait};
+use Do::{Close, More, Print, PrintPart, Type, Unread, Wait};
 
 const COLS: usize = 30;
 const ROWS: usize = 5;
@@ -131,6 +133,7 @@ fn act(session: &mut Session, now: Time, what: &Do, log: &mut Vec<String>) {
         PrintPart(text) => session.handle_output(now, text.as_bytes()),
         Type(text) => session.handle_input(now, text, EchoBy::Terminal),
         Unread(unread) => session.handle_input_unread(*unread),
+        More => session.handle_more_input(now),
         Wait(condition, since, timeout_ms) => {
             let deadline = Some(now.after(Duration::from_millis(*timeout_ms)));
             let spec = Spec { condition: condition.clone(), since: *since, deadline };
@@ -588,6 +591,17 @@ fn s4_settled_counts_from_when_the_program_has_read_its_input() {
         (400, Unread(false)),
     ];
     check(&script, &["@600 w1 Met settled=true changed=false"]);
+}
+
+#[test]
+fn s4_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
+    let script = [
+        (0, Type("\x1by")),
+        (0, Wait(settled(300), Since::Input, 5000)),
+        (100, Print("x")),
+        (250, More),
+    ];
+    check(&script, &["@550 w1 Met settled=true changed=true"]);
 }
 
 #[test]

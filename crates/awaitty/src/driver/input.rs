@@ -195,6 +195,10 @@ impl Driver {
             let is_unread =
                 self.is_on_its_way() || self.io.as_ref().is_some_and(Io::has_unread_input);
             self.input.let_follow(now, is_unread);
+            if self.input.is_due() {
+                let now = self.now();
+                self.session.handle_more_input(now);
+            }
         }
     }
 

@@ -245,6 +245,16 @@ impl Session {
         self.input_unread = unread;
     }
 
+    /// Some of the last input is handed to the program only now, so that nothing has settled before.
+    pub fn handle_more_input(&mut self, now: Time) {
+        for id in self.waits.ids() {
+            let settles = |wait: &Wait| matches!(wait.spec.condition, Condition::Settled(_));
+            if self.waits.get(id).is_some_and(settles) {
+                self.waits.put_off(id, now);
+            }
+        }
+    }
+
     /// The program ended, and all that it printed was handed over before.
     pub fn handle_exit(&mut self, now: Time, exit: Exit) {
         self.exit = Some(exit);
