@@ -2,6 +2,7 @@
 
 mod failed;
 mod panes;
+mod room;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -219,44 +220,6 @@ impl Sessions {
             };
             ToolError::new("unknown_session", format!("{what}. {known}"))
         })
-    }
-
-    /// Looks whether there may be one more terminal, of that name, which keeps so many lines.
-    fn check_room(
-        &self,
-        entries: &[Arc<Entry>],
-        name: Option<&str>,
-        scrollback: usize,
-    ) -> Result<(), ToolError> {
-        if entries.len() >= policy::limits().sessions {
-            return Err(ToolError::new(
-                "limit_reached",
-                format!(
-                    "there are {} sessions, which is the limit: close_session some",
-                    entries.len()
-                ),
-            ));
-        }
-        let kept: usize = entries.iter().map(|entry| entry.scrollback).sum();
-        let allowed = policy::limits().scrollback_sum;
-        if kept + scrollback > allowed {
-            return Err(ToolError::new(
-                "limit_reached",
-                format!(
-                    "scrollback: the {} sessions may keep {kept} lines, and with the {scrollback} of this one it would be \
-                     more than {allowed}, which is the limit: close_session some, or give a smaller scrollback",
-                    entries.len()
-                ),
-            ));
-        }
-        let is_taken =
-            |entry: &Arc<Entry>| entry.name.as_deref() == name || Some(entry.id.as_str()) == name;
-        match name {
-            Some(name) if entries.iter().any(is_taken) => Err(ToolError::argument(format!(
-                "name: a session {name:?} is there already, choose another"
-            ))),
-            _ => Ok(()),
-        }
     }
 
     /// Starts a program in a new terminal.
