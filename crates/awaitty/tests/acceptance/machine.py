@@ -69,7 +69,7 @@ async def none_left(s, seconds=2):
 async def an_exit_after_the_end_of_output_is_told(s):
     """F02. Also where the terminal is opened again in between."""
     for back in ("", "exec >/dev/tty; echo BACK; "):
-        sid = await s.sh(f"echo UP; exec <&- >&- 2>&-; sleep 0.3; {back}exit 3")
+        sid = await s.sh(f"echo UP; exec <&- >&- 2>&-; sleep 0.8; {back}exit 3")
         calls = [s.ok("wait_for_exit", session_id=sid), s.ok("wait_for_exit", session_id=sid), s.wait(sid, "NEVER")]
         for result in await asyncio.gather(*calls):
             fields(result, exited=True, exit_code=3, signal=None)
