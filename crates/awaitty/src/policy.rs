@@ -191,6 +191,10 @@ pub const SHUTDOWN_GRACE: Duration = Duration::from_millis(200);
 /// The kernel hangs up within 20 ms where the program was the leader of its session.
 pub const DRAIN_MAX: Duration = Duration::from_millis(500);
 
+/// How long `close_session` waits for the word of an exit once the kernel has said that nobody is left. It comes after the
+/// drain, so on a machine that is overloaded that long is not enough.
+pub const EXIT_TOLD_MAX: Duration = Duration::from_secs(5);
+
 /// Calls that are in flight at a time: each is a task, and most are waits.
 pub const CALLS_MAX: usize = 4_096;
 

@@ -364,7 +364,7 @@ async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
             let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
             // The task hears of it a moment after everything is gone.
             let exit = Spec { condition: Condition::Exit, since: Since::Now, deadline: None };
-            let known = |driver: &mut Driver| driver.start_wait(exit, policy::DRAIN_MAX);
+            let known = |driver: &mut Driver| driver.start_wait(exit, policy::EXIT_TOLD_MAX);
             if let Some(Ok(mut known)) = entry.handle.start_wait(known).await {
                 known.ended().await;
             }
