@@ -198,8 +198,9 @@ pub const EXIT_TOLD_MAX: Duration = Duration::from_secs(5);
 /// Calls that are in flight at a time: each is a task, and most are waits.
 pub const CALLS_MAX: usize = 4_096;
 
-/// Requests of one client that are open while it does not read what it is told; nothing more is read from it then. A
-/// client may write that many before it begins to read, and the largest answers (pictures apart) are 50 MB together.
+/// Requests of one client that are open and do not wait for anything, and all that are open while it does not read what
+/// it is told; nothing more is read from it then. A client may write that many before it begins to read, and the largest
+/// answers (pictures apart) are 50 MB together.
 pub const UNTOLD_MAX: usize = 256;
 
 /// How long the daemon stays without a client and without a running program. The screens of programs that

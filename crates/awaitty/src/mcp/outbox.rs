@@ -2,16 +2,16 @@
 //!
 //! The protocol's crate makes a task of each request and of each answer that waits to be written. Whoever asked for large
 //! screens and read nothing would have us keep them all. So requests are counted from when they are read until their
-//! answers are written, and while many are open and something cannot be written, nothing more is read. Waits that run for
-//! hours are open, too, and hold up nobody as long as their client reads.
+//! answers are written. Nothing more is read while there are many that will be answered by themselves, and while many are
+//! open and something cannot be written. Waits that run for hours hold up nobody as long as their client reads.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::Interest;
@@ -25,15 +25,47 @@ use crate::policy;
 /// What a client has asked and was not told.
 #[derive(Debug, Default)]
 struct Open {
-    /// Requests that are being worked on. A set, as in the protocol's crate: an id that is used twice is answered once.
-    asked: HashSet<RequestId>,
+    /// Requests that are being worked on, and which of them are brief. By id, as in the protocol's crate: one that is used
+    /// twice is answered once.
+    asked: HashMap<RequestId, bool>,
+    /// How many are brief.
+    brief: usize,
     /// Messages that are to be written.
     unwritten: usize,
 }
 
 impl Open {
     fn is_full(&self) -> bool {
-        self.unwritten > 0 && self.asked.len() + self.unwritten >= policy::UNTOLD_MAX
+        self.brief >= policy::UNTOLD_MAX
+            || self.unwritten > 0 && self.asked.len() + self.unwritten >= policy::UNTOLD_MAX
+    }
+
+    fn begin(&mut self, id: RequestId, is_brief: bool) {
+        self.end(&id);
+        self.brief += usize::from(is_brief);
+        self.asked.insert(id, is_brief);
+    }
+
+    fn end(&mut self, id: &RequestId) {
+        self.brief -= usize::from(self.asked.remove(id) == Some(true));
+    }
+}
+
+/// Tells whether a request is answered in a moment, whatever else happens.
+fn is_brief(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::CallToolRequest(call) => {
+            let may_wait = ["wait", "submit", "secret", "grace_ms"];
+            let has = |name: &str| {
+                call.params.arguments.as_ref().is_some_and(|all| all.contains_key(name))
+            };
+            let tool = call.params.name.as_ref();
+            let waits =
+                tool.starts_with("wait_for_") || ["run_command", "close_session"].contains(&tool);
+            !waits && !may_wait.into_iter().any(has)
+        }
+        ClientRequest::SubscriptionsListenRequest(_) => false,
+        _ => true,
     }
 }
 
@@ -109,18 +141,15 @@ impl<T> Outbox<T> {
     fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
             JsonRpcMessage::Request(request) => {
-                self.open.send_modify(|open| {
-                    open.asked.insert(request.id.clone());
-                });
+                let is_brief = is_brief(&request.request);
+                self.open.send_modify(|open| open.begin(request.id.clone(), is_brief));
             }
             JsonRpcMessage::Notification(note) => {
                 // What was cancelled is not answered.
                 if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open.send_modify(|open| {
-                        open.asked.remove(id);
-                    });
+                    self.open.send_modify(|open| open.end(id));
                 }
             }
             _ => {}
@@ -151,7 +180,9 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Outb
         };
         self.open.send_modify(|open| {
             open.unwritten += 1;
-            id.map(|id| open.asked.remove(id));
+            if let Some(id) = id {
+                open.end(id);
+            }
         });
         let unwritten = Unwritten(Arc::clone(&self.open));
         let (sending, ended) = (self.inner.send(message), self.ended.clone());
@@ -220,7 +251,8 @@ mod tests {
         for id in 0..policy::UNTOLD_MAX {
             client.write_all(format!("{ASK}{id}}}\n").as_bytes()).await.expect("there is room");
         }
-        client.write_all(format!("{CANCEL}\n{ASK}-1}}\n").as_bytes()).await.expect("there is room");
+        let more = format!("{CANCEL}\n{ASK}-1}}\n{ASK}-1}}\n{ASK}-2}}\n{ASK}-3}}\n");
+        client.write_all(more.as_bytes()).await.expect("there is room");
         for _ in 1..policy::UNTOLD_MAX {
             outbox.receive().await.expect("it is a request");
         }
@@ -240,5 +272,30 @@ mod tests {
         assert!(telling.await.is_err());
         assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Notification(_))));
         assert_eq!(outbox.open.borrow().asked.len(), policy::UNTOLD_MAX - 2, "one was cancelled");
+        // Of those that are brief there may be as many, whatever is written; an id that is used twice is one.
+        for _ in 0..3 {
+            assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Request(_))));
+        }
+        assert!(outbox.receive().await.is_none(), "it is not read");
+    }
+
+    #[test]
+    fn what_waits_is_not_brief() {
+        let is_brief = |method: &str, params: serde_json::Value| {
+            let request = serde_json::json!({"method": method, "params": params});
+            is_brief(&serde_json::from_value(request).expect("it is a request"))
+        };
+        let call = |tool: &str, arguments: serde_json::Value| {
+            is_brief("tools/call", serde_json::json!({"name": tool, "arguments": arguments}))
+        };
+        let empty = || serde_json::json!({});
+        assert!(call("snapshot", empty()) && call("send_input", serde_json::json!({"input": "x"})));
+        assert!(is_brief("tools/list", empty()));
+        for tool in ["wait_for_text", "wait_for_any", "run_command", "close_session"] {
+            assert!(!call(tool, empty()), "{tool}");
+        }
+        for argument in ["wait", "submit", "secret"] {
+            assert!(!call("send_input", serde_json::json!({argument: true})), "{argument}");
+        }
     }
 }

@@ -587,7 +587,7 @@ def deafen(by_socket):
         asked = client.flood(20_000)
         most = kb()
         expect(256 <= asked < 20_000, "a client that is not heard for ever, but a while", f"{asked} calls were taken")
-        expect(most < 160 * 1024, "bounded memory", f"{most} KB after {asked} calls")
+        expect(most < 100 * 1024, "bounded memory", f"{most} KB after {asked} calls")
         client.listen()
         again = client.flood(20_000)
         start = time.monotonic()
