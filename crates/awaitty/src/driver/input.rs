@@ -101,7 +101,7 @@ impl Input {
 }
 
 impl Driver {
-    /// Sends what a person types; see [`Driver::type_in`].
+    /// Sends what a person types, as `type_in` does.
     ///
     /// # Errors
     /// If it cannot be sent; nothing has changed then.
