@@ -112,7 +112,7 @@ async def who_holds_the_terminal_after_the_end_holds_up_nobody(s):
 
 @check(limit=60, backends=PTY)
 async def a_stopped_program_can_be_waited_for_and_closed(s):
-    sid = await s.sh("echo UP; kill -STOP $$; echo GOES ON; exec cat")
+    sid = await s.sh("trap '' HUP; echo UP; kill -STOP $$; echo GOES ON; exec sleep 600")
     await s.up(sid)
     pid = (await s.sessions())[sid]["pid"]
     for tool, options in (("wait_for_text", {"pattern": "GOES ON"}), ("wait_for_exit", {}), ("wait_for_screen_change", {"since": "now"})):
@@ -190,9 +190,9 @@ async def without_descriptors_what_runs_goes_on():
     # The hard limit too: up to that one the server takes what it can have.
     places, sockets = own_places()
     async with under("ulimit -n 64", env=places) as s:
-        sids = []
+        sids, deaf = [], "trap '' HUP; echo UP; exec sleep 600"  # which the hangup does not end
         while True:
-            result = await s.call("spawn", command="sh", args=["-c", "echo UP; exec cat"], env={"ACCEPTANCE_MARK": s.mark.decode()})
+            result = await s.call("spawn", command="sh", args=["-c", deaf if sids else "echo UP; exec cat"], env={"ACCEPTANCE_MARK": s.mark.decode()})
             if result.is_error:
                 break
             sids.append(result["session_id"])
@@ -200,23 +200,27 @@ async def without_descriptors_what_runs_goes_on():
         expect(result["code"] == "spawn_failed" and "EMFILE" in result["message"], "spawn_failed that names EMFILE", result)
         fields(await s.send(sids[0], "still\n", wait={"text": "still"}), found=True)
         # A spawn that fails gives back what it took; connections take the last ones.
-        guests = [socket.socket(socket.AF_UNIX) for _ in range(64)]
-        for guest in guests:
-            guest.connect(os.path.join(places["XDG_RUNTIME_DIR"], "awaitty", sockets()[0]))
-        until = time.monotonic() + 5
+        guests = []
+        until = time.monotonic() + 10
         while (count := s.figures()["fds"]) < 64:
             expect(time.monotonic() < until, "no descriptor left", count)
-            await asyncio.sleep(0.02)
+            guests.append(socket.socket(socket.AF_UNIX))
+            guests[-1].connect(os.path.join(places["XDG_RUNTIME_DIR"], "awaitty", sockets()[0]))
+            await asyncio.sleep(0.05)
         fields(await s.send(sids[0], "and still\n", wait={"text": "and still"}), found=True)
         # Closing needs some itself, to see who belongs to a session; and must not say that it ended what lives.
         for sid in sids[len(sids) // 2:]:
-            await s.close(sid)
+            fields(await s.close(sid, grace_ms=50), signal="SIGKILL")
         for guest in guests:
             guest.close()
+        until = time.monotonic() + 5
+        while (count := s.figures()["fds"]) > 48:
+            expect(time.monotonic() < until, "descriptors of those who left given back", count)
+            await asyncio.sleep(0.02)
         sid = await s.sh("echo UP; exec cat")
         await s.up(sid)
         for sid in [*sids[:len(sids) // 2], sid]:
-            await s.close(sid)
+            await s.close(sid, grace_ms=50)
         left = await gone(s.mark, 1)
         expect(not left, "no process left", list(left.values()))
         return f"{len(sids)} sessions with 64 descriptors"
