@@ -128,3 +128,30 @@ fn links_in_documents_lead_somewhere() {
         }
     }
 }
+
+/// A promise whose test was renamed away would be nobody's.
+#[test]
+fn tests_that_documents_name_are_there() {
+    let crates = root().join("crates");
+    let found = ["rs", "py", "mjs"].map(|ending| files(&crates, ending));
+    let texts = found.iter().flatten().map(|path| fs::read_to_string(path).unwrap_or_default());
+    let all: String = texts.collect();
+    let is_name = |word: &str| {
+        word.matches('_').count() >= 2
+            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    for document in ["docs/faults.md", "docs/guarantees.md"] {
+        let text = fs::read_to_string(root().join(document)).unwrap_or_default();
+        let quoted = text.split('`').skip(1).step_by(2);
+        let mut names = quoted.filter_map(|word| word.rsplit(' ').next()).filter(|n| is_name(n));
+        // Some are made, of a word that differs and what is before or after it: `end_by_{how}`.
+        let is_made = |name: &str| {
+            let mut parts = name.match_indices('_').map(|(at, _)| name.split_at(at));
+            parts.any(|(start, end)| {
+                all.contains(&format!("\"{start}_{{")) || all.contains(&format!("}}{end}\""))
+            })
+        };
+        let missing = names.find(|name| !all.contains(*name) && !is_made(name));
+        assert_eq!(missing, None, "{document} names a test that is not there");
+    }
+}

@@ -1,6 +1,6 @@
 """What goes wrong around a server: limits of memory, processes, descriptors, terminals and disks; clocks that jump;
 signals that were blocked; and programs that outlive, flood or stop their terminal. The rows are those of
-design/faults.md. A check that the machine does not let us make says so: "not run: …"."""
+docs/faults.md. A check that the machine does not let us make says so: "not run: …"."""
 
 import asyncio
 import json
