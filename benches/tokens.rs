@@ -11,18 +11,31 @@ const ROUNDS: usize = 3;
 /// Characters of a token, about: of English and of code, with the tokenizers that models use.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// A real program, how it is started, what shows that it is there, and the keys of one act.
-struct Act(&'static str, &'static [&'static str], &'static str, &'static [&'static str]);
+/// A real program, how it is started, what shows that it is there, what is typed first so that its screen is full, and the keys
+/// of one act.
+struct Act(
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+    &'static [&'static str],
+);
 
 const ACTS: [Act; 10] = [
-    Act("bash", &["bash", "--norc"], "\\$", &["l", "s", "enter"]),
-    Act("zsh", &["zsh", "-f"], "[%#]", &["l", "s", "enter"]),
-    Act("fish", &["fish", "--no-config"], "[>#]", &["l", "s", "enter"]),
-    Act("python3", &["python3", "-q"], ">>>", &["6", "*", "7", "enter"]),
-    Act("vim", &["vim", "-u", "NONE", "-N", "lines.txt"], "line 1", &["d", "d"]),
-    Act("less", &["less", "lines.txt"], "line 1", &["j"]),
-    Act("nano", &["nano", "-I", "lines.txt"], "line 1", &["ctrl+k"]),
-    Act("htop", &["htop"], "PID", &["down"]),
+    Act("bash", &["bash", "--norc"], "[$%#>]", "seq 35\n", &["l", "s", "enter"]),
+    Act("zsh", &["zsh", "-f"], "[$%#>]", "seq 35\n", &["l", "s", "enter"]),
+    Act("fish", &["fish", "--no-config"], "[$%#>]", "seq 35\n", &["l", "s", "enter"]),
+    Act(
+        "python3",
+        &["python3", "-q"],
+        ">>>",
+        "print(*range(35), sep=chr(10))\n",
+        &["6", "*", "7", "enter"],
+    ),
+    Act("vim", &["vim", "-u", "NONE", "-N", "lines.txt"], "line 1", "", &["d", "d"]),
+    Act("less", &["less", "lines.txt"], "line 1", "", &["j"]),
+    Act("nano", &["nano", "-I", "lines.txt"], "line 1", "", &["ctrl+k"]),
+    Act("htop", &["htop"], "PID", "", &["down"]),
     Act(
         "dialog",
         &[
@@ -30,9 +43,10 @@ const ACTS: [Act; 10] = [
             "Lanterns",
         ],
         "Lanterns",
+        "",
         &["down"],
     ),
-    Act("mc", &["mc", "-u"], "Name", &["down"]),
+    Act("mc", &["mc", "-u"], "Name", "", &["down"]),
 ];
 
 /// One act of each program: its answer with what changed, against a snapshot.
@@ -64,7 +78,7 @@ pub(crate) fn tokens(report: &mut Report) {
 
 /// The answer to an act, and a snapshot after it.
 fn act_once(server: &mut Piped, act: &Act, home: &str) -> (Value, Value) {
-    let Act(name, argv, first, keys) = act;
+    let Act(name, argv, first, before, keys) = act;
     let env = json!({"HOME": home, "PS1": "$ "});
     server.call(
         "spawn",
@@ -73,6 +87,9 @@ fn act_once(server: &mut Piped, act: &Act, home: &str) -> (Value, Value) {
     );
     let seen = json!({"pattern": first, "since": "screen", "timeout_ms": 20_000});
     assert_eq!(server.call("wait_for_text", &seen)["found"], true, "{name}");
+    if !before.is_empty() {
+        server.call("send_input", &json!({"input": before, "wait": {"settled": 300}}));
+    }
     let id = server.send("send_input", &json!({"keys": keys, "wait": {"settled": 300}}));
     let changed = server.result(id);
     let id = server.send("snapshot", &json!({}));
