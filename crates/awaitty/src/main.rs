@@ -1,5 +1,6 @@
 //! The command line: what is asked for is found out here, and done elsewhere.
 
+use std::ffi::OsStr;
 use std::time::Duration;
 
 use awaitty::backend::{aside, limits, processes, tmux};
@@ -145,7 +146,8 @@ enum DaemonAction {
 }
 
 fn main() {
-    let matches = whole_command().get_matches();
+    let word = std::env::args_os().nth(1);
+    let matches = command(word.as_deref().and_then(OsStr::to_str)).get_matches();
     let (name, of_tool) = matches.subcommand().expect("clap insists on one");
     let tool = tools::find(&name.replace('-', "_"));
     let status = match tool {
@@ -159,9 +161,9 @@ fn main() {
     std::process::exit(status.unwrap_or(cli::exit::ERROR));
 }
 
-/// The commands of this file and those of the tools.
-fn whole_command() -> clap::Command {
-    Args::command().subcommands(cli::commands())
+/// The commands of this file and those of the tools; of these only the one that the first word asks for, if it does.
+fn command(word: Option<&str>) -> clap::Command {
+    Args::command().subcommands(cli::commands(word))
 }
 
 fn run(args: Args) -> anyhow::Result<i32> {
@@ -180,7 +182,7 @@ fn run(args: Args) -> anyhow::Result<i32> {
         }
         Command::Completions { shell } => {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut whole_command(), "awaitty", &mut text);
+            clap_complete::generate(shell, &mut command(None), "awaitty", &mut text);
             cli::write(&text)?;
         }
         Command::TmuxPipe { socket } => tmux::pipe::run(&socket)?,
@@ -191,7 +193,7 @@ fn run(args: Args) -> anyhow::Result<i32> {
         Command::TmuxStart { socket } => tmux::own::launch(&socket)?,
         Command::Man => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(whole_command()).render(&mut text)?;
+            clap_mangen::Man::new(command(None)).render(&mut text)?;
             cli::write(&text)?;
         }
         Command::Daemon { action: Some(DaemonAction::Stop { json }), .. } => stop(json)?,

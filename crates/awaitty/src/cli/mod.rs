@@ -72,9 +72,15 @@ fn face_of(tool: &Tool) -> &'static Face {
     FACES.iter().find(|face| face.tool == tool.name).unwrap_or(&PLAIN)
 }
 
-/// The subcommands of the tools.
-pub fn commands() -> Vec<Command> {
-    tools::all().iter().map(command).collect()
+/// The subcommands of the tools: the one that the first word asks for, or all.
+pub fn commands(word: Option<&str>) -> Vec<Command> {
+    let face = FACES.iter().find(|face| {
+        word.is_some() && (face.short == word || Some(kebab(face.tool).as_str()) == word)
+    });
+    match face.and_then(|face| tools::find(face.tool)) {
+        Some(tool) => vec![command(tool)],
+        None => tools::all().map(command).collect(),
+    }
 }
 
 fn kebab(name: &str) -> String {

@@ -60,7 +60,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let tools = tools::all().iter().map(|tool| tool.name).collect();
+        let tools = tools::all().map(|tool| tool.name).collect();
         Options { call_limit: policy::CALL_LIMIT, tools }
     }
 }
@@ -90,7 +90,7 @@ pub fn choose_tools(choice: &str) -> Result<Vec<&'static str>, String> {
 
 fn tool_named(name: &str) -> Result<&'static str, String> {
     tools::find(name).map(|tool| tool.name).ok_or_else(|| {
-        let known: Vec<&str> = tools::all().iter().map(|tool| tool.name).collect();
+        let known: Vec<&str> = tools::all().map(|tool| tool.name).collect();
         format!("--tools: {name:?} is not a tool: use core, all, or some of {}", known.join(","))
     })
 }

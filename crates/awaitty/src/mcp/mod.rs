@@ -112,7 +112,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let offered = tools::all().iter().filter(|tool| self.offers(tool));
+        let offered = tools::all().filter(|tool| self.offers(tool));
         Ok(ListToolsResult::with_all_items(offered.map(listed).collect()))
     }
 

@@ -210,42 +210,41 @@ pub(crate) fn exit_spec() -> Spec {
     Spec { condition: Condition::Exit, since: Since::Now, deadline: None }
 }
 
-/// All tools, sorted by name. Made once: their schemas are.
-pub fn all() -> &'static [Tool] {
-    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(make_all);
-    &ALL
+/// All tools, sorted by name. Each is made when it is first asked for: its schemas take longer than most calls, and the command
+/// line needs one of them.
+static ALL: [(&str, LazyLock<Tool>); 18] = [
+    ("close_session", LazyLock::new(close_session::tool)),
+    ("list_sessions", LazyLock::new(list_sessions::tool)),
+    ("read_output", LazyLock::new(read_output::tool)),
+    ("resize_session", LazyLock::new(resize_session::tool)),
+    ("run_command", LazyLock::new(run_command::tool)),
+    ("save_recording", LazyLock::new(save_recording::tool)),
+    ("screenshot", LazyLock::new(screenshot::tool)),
+    ("search_output", LazyLock::new(search_output::tool)),
+    ("send_input", LazyLock::new(send_input::tool)),
+    ("signal_channel", LazyLock::new(signal_channel::tool)),
+    ("snapshot", LazyLock::new(snapshot::tool)),
+    ("spawn", LazyLock::new(spawn::tool)),
+    ("wait_for_any", LazyLock::new(wait_for_any::tool)),
+    ("wait_for_channel", LazyLock::new(wait_for_channel::tool)),
+    ("wait_for_command", LazyLock::new(wait_for_command::tool)),
+    ("wait_for_exit", LazyLock::new(wait_for_exit::tool)),
+    ("wait_for_screen_change", LazyLock::new(wait_for_screen_change::tool)),
+    ("wait_for_text", LazyLock::new(wait_for_text::tool)),
+];
+
+/// All tools, sorted by name.
+pub fn all() -> impl Iterator<Item = &'static Tool> {
+    ALL.iter().map(|(_, tool)| &**tool)
 }
 
 /// The tool of that name.
 pub fn find(name: &str) -> Option<&'static Tool> {
-    all().iter().find(|tool| tool.name == name)
+    ALL.iter().find(|(known, _)| *known == name).map(|(_, tool)| &**tool)
 }
 
 /// The tool of that name which is for our own clients, and for nobody to choose.
 pub fn find_own(name: &str) -> Option<&'static Tool> {
     static OWN: LazyLock<Tool> = LazyLock::new(attend::tool);
     Some(&*OWN).filter(|tool| tool.name == name)
-}
-
-fn make_all() -> Vec<Tool> {
-    vec![
-        close_session::tool(),
-        list_sessions::tool(),
-        read_output::tool(),
-        resize_session::tool(),
-        run_command::tool(),
-        save_recording::tool(),
-        screenshot::tool(),
-        search_output::tool(),
-        send_input::tool(),
-        signal_channel::tool(),
-        snapshot::tool(),
-        spawn::tool(),
-        wait_for_any::tool(),
-        wait_for_channel::tool(),
-        wait_for_command::tool(),
-        wait_for_exit::tool(),
-        wait_for_screen_change::tool(),
-        wait_for_text::tool(),
-    ]
 }

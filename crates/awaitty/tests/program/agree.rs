@@ -106,7 +106,7 @@ async fn three_ways_say_the_same() {
     let steps = [acts(), waits()].concat();
     let tried = steps.iter().map(|(tool, _, _)| *tool);
     let tried: BTreeSet<&str> = tried.chain(["save_recording", "screenshot"]).collect();
-    let all: BTreeSet<&str> = tools::all().iter().map(|tool| tool.name).collect();
+    let all: BTreeSet<&str> = tools::all().map(|tool| tool.name).collect();
     assert_eq!(tried, all, "every tool is tried");
 
     let library = by_library(&steps).await;
