@@ -161,6 +161,8 @@ pub struct Driver {
     waiters: HashMap<WaitId, oneshot::Sender<WaitEnded>>,
     /// Matches that are held back for a moment.
     lingering: Vec<(oneshot::Sender<WaitEnded>, WaitEnded)>,
+    /// Who is to hear of the exit, also after a close; they are dropped then.
+    exit_awaited: Vec<oneshot::Sender<()>>,
     linger_until: Option<Instant>,
     started: Instant,
     /// The terminal has hung up; only the exit is still to come.
@@ -232,6 +234,7 @@ impl Driver {
             input: input::Input::default(),
             waiters: HashMap::new(),
             lingering: Vec::new(),
+            exit_awaited: Vec::new(),
             linger_until: None,
             started: Instant::now(),
             hung_up: false,

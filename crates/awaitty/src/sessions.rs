@@ -13,7 +13,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use awaitty_core::{Condition, Since, Spec};
 use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
@@ -362,11 +361,11 @@ async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
         }
         Ending::Kill(signal, grace) => {
             let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
-            // The task hears of it a moment after everything is gone.
-            let exit = Spec { condition: Condition::Exit, since: Since::Now, deadline: None };
-            let known = |driver: &mut Driver| driver.start_wait(exit, policy::EXIT_TOLD_MAX);
-            if let Some(Ok(mut known)) = entry.handle.start_wait(known).await {
-                known.ended().await;
+            // The task hears of it a moment after everything is gone; of a pane's end tmux tells it when it likes.
+            let patience =
+                if entry.pane.is_some() { policy::DRAIN_MAX } else { policy::EXIT_TOLD_MAX };
+            if let Some(known) = entry.handle.call(Driver::await_exit).await {
+                let _ = tokio::time::timeout(patience, known).await;
             }
             survivors
         }

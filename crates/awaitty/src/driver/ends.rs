@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use awaitty_core::{Exit, Finding, Outcome};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Driver;
@@ -51,6 +52,16 @@ impl Driver {
         self.record_exit(exit);
         self.session.handle_exit(now, exit);
         self.end_lingering();
+        self.exit_awaited.clear();
+    }
+
+    /// What ends when the exit is known. A wait would not do for a terminal that was closed: it ends at once there.
+    pub fn await_exit(&mut self) -> oneshot::Receiver<()> {
+        let (told, known) = oneshot::channel();
+        if self.session.exit().is_none() {
+            self.exit_awaited.push(told);
+        }
+        known
     }
 
     /// Answers the callers whose waits ended.
