@@ -279,7 +279,10 @@ impl Words {
 pub fn become_program(start: &Start) -> io::Error {
     let image = std::env::set_current_dir(&start.cwd).and_then(|()| Image::new(start));
     match image {
-        Ok(image) => image.execute(),
+        Ok(image) => {
+            reset_signals();
+            image.execute()
+        }
         Err(error) => error,
     }
 }
@@ -383,8 +386,22 @@ fn become_leader() -> io::Result<()> {
         if libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
             return Err(io::Error::last_os_error());
         }
-        // Whoever started us may have ignored or blocked some, and both would be inherited. Asked of the
-        // kernel itself, because the C library keeps two for itself and refuses them.
+    }
+    reset_signals();
+    // SAFETY: the call is one to the kernel, and works on numbers alone.
+    unsafe {
+        // Closed by the exec, because the pipe that reports a failed exec is still needed.
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+    }
+    Ok(())
+}
+
+/// Before an exec: signals as they were at the beginning of time. Whoever started us may have ignored or blocked some, as our
+/// own runtime does, and both would be inherited.
+fn reset_signals() {
+    // SAFETY: each call is async-signal-safe and works on numbers alone. Asked of the kernel itself, because the C library
+    // keeps two for itself and refuses them.
+    unsafe {
         let default: [usize; 4] = [libc::SIG_DFL; 4];
         for signal in 1..=64 {
             let none = std::ptr::null_mut::<usize>();
@@ -393,8 +410,5 @@ fn become_leader() -> io::Result<()> {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-        // Closed by the exec, because the pipe that reports a failed exec is still needed.
-        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
     }
-    Ok(())
 }
