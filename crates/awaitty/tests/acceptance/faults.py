@@ -59,7 +59,7 @@ async def floods_for_ever_are_in_nobodys_way(s):
     return f"others answered within {max(took) * 1000:.0f} ms, {grown} KB more"
 
 
-@check(limit=60, backends=PTY)
+@check(limit=60, backends=PTY, transports=STDIO)  # over HTTP so large a request is refused as such
 async def ten_megabytes_for_a_program_that_never_reads(s):
     sid = await s.sh("stty raw -echo; echo UP; exec sleep 600")
     await s.up(sid)
