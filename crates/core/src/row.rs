@@ -211,14 +211,6 @@ impl RowParts {
         self.wrapped = false;
     }
 
-    /// Makes ASCII the text.
-    pub(crate) fn push_ascii(&mut self, bytes: impl Iterator<Item = u8>) {
-        // A string takes bytes only one by one, each with a check; a vector takes them at once.
-        let mut text = std::mem::take(&mut self.text).into_bytes();
-        text.extend(bytes);
-        self.text = String::from_utf8(text).unwrap_or_default();
-    }
-
     /// Notes that the text added last is one cell of that many bytes.
     pub(crate) fn push_shape(&mut self, bytes: usize, wide: bool) {
         let bytes = bytes as u8;

@@ -163,20 +163,66 @@ pub(crate) fn screen_places(screen: &Screen) -> Vec<Place> {
 
 /// The rows that were drawn since the last look, with the rest of the lines that they belong to.
 pub(crate) fn drawn_places(screen: &Screen) -> Vec<Place> {
+    drawn_rows(screen).map(|row| screen_place(screen, row)).collect()
+}
+
+fn drawn_rows(screen: &Screen) -> impl Iterator<Item = usize> + '_ {
     let drawn = |row: usize| screen.row_tick(row) >= screen.tick();
-    let mut places = Vec::new();
-    let mut row = 0;
-    while row < screen.rows() {
-        let first = row;
-        while row + 1 < screen.rows() && screen.row(row).is_wrapped() {
-            row += 1;
+    let mut next = 0;
+    let lines = std::iter::from_fn(move || {
+        let first = next;
+        while next + 1 < screen.rows() && screen.is_row_wrapped(next) {
+            next += 1;
         }
-        row += 1;
-        if (first..row).any(drawn) {
-            places.extend((first..row).map(|row| screen_place(screen, row)));
+        next += 1;
+        (first < screen.rows()).then_some(first..next)
+    });
+    lines.filter(move |rows| rows.clone().any(drawn)).flatten()
+}
+
+/// The text of the rows that were drawn since the last look, just as [`Matches`] searches them. Most looks find nothing,
+/// and need no more of the rows than this.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Glance {
+    displayed: String,
+    unwrapped: String,
+    is_wrapped: bool,
+    rows: usize,
+}
+
+impl Glance {
+    /// Looks at a screen.
+    pub(crate) fn take(&mut self, screen: &Screen) {
+        self.displayed.clear();
+        self.unwrapped.clear();
+        (self.is_wrapped, self.rows) = (false, 0);
+        let mut goes_on = true;
+        for row in drawn_rows(screen) {
+            if self.rows > 0 {
+                self.displayed.push('\n');
+            }
+            if !goes_on {
+                self.unwrapped.push('\n');
+            }
+            let from = self.displayed.len();
+            let blanks = screen.push_text(row, &mut self.displayed);
+            goes_on = screen.is_row_wrapped(row);
+            self.is_wrapped |= goes_on;
+            self.unwrapped.push_str(&self.displayed[from..]);
+            self.unwrapped.extend(std::iter::repeat_n(' ', blanks));
+            self.rows += 1;
         }
     }
-    places
+
+    /// Tells whether nothing was drawn.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Tells whether a pattern matches anywhere in them.
+    pub(crate) fn has(&self, pattern: &Pattern) -> bool {
+        pattern.is_match(&self.displayed) || self.is_wrapped && pattern.is_match(&self.unwrapped)
+    }
 }
 
 /// The lines that left the screen, from a number on, and the rows of the screen.
@@ -196,4 +242,32 @@ pub(crate) fn frame_places(frame: &Frame) -> Vec<Place> {
     let rows = frame.rows().iter().enumerate();
     rows.map(|(i, row)| Place { row: Arc::clone(row), line: frame.line(i), index: Some(i) })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glance_has_the_text_that_is_searched() {
+        for bytes in [
+            "",
+            "plain  \r\n\r\n  two",
+            "wrapped over the end of a row of twenty columns, and over another",
+            "0123456789012345678世 a wide one that does not fit",
+            "e\u{301} and 世界\r\n\x1b[1mbold\x1b[m\x1b[3;5Hx\x1b[1K",
+            "0123456789              \x1b[5Gx",
+        ] {
+            let mut screen = Screen::new(20, 5, 10);
+            screen.feed(b"before\r\n");
+            screen.advance_tick();
+            screen.feed(bytes.as_bytes());
+            let mut glance = Glance::default();
+            glance.take(&screen);
+            let places = drawn_places(&screen);
+            assert_eq!(glance.rows, places.len(), "{bytes:?}");
+            assert_eq!(glance.displayed, Haystack::new(&places, false).text, "{bytes:?}");
+            assert_eq!(glance.unwrapped, Haystack::new(&places, true).text, "{bytes:?}");
+        }
+    }
 }

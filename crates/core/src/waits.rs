@@ -23,7 +23,7 @@ use crate::frame::Frame;
 use crate::pattern::Pattern;
 use crate::row::Row;
 use crate::screen::Screen;
-use crate::search::{Match, Matches, Place, all_places, drawn_places};
+use crate::search::{Glance, Match, Matches, all_places, drawn_places};
 use crate::wait::{Condition, Finding, Outcome, Spec, WaitId};
 use crate::{Line, Tick, Time};
 
@@ -86,6 +86,12 @@ pub(crate) struct Waits {
     timers: BTreeSet<(Time, WaitId)>,
     /// Those for the program to be ready: asked for with every read, and they are few.
     ready: BTreeSet<WaitId>,
+    /// Those that are told of every frame: for a change, and for the screen to settle.
+    changes: BTreeSet<WaitId>,
+    /// Those for a text to be gone.
+    gone: BTreeSet<WaitId>,
+    /// What was seen at the last look; kept for its memory.
+    glance: Glance,
     /// Waits for text that found it and end with the next frame.
     matched: Vec<WaitId>,
     next_id: u64,
@@ -107,9 +113,7 @@ impl Waits {
                 .or_insert_with(|| Group { pattern: Arc::clone(pattern), waits: BTreeMap::new() });
             group.waits.entry(wait.anchor.tick).or_default().push(id);
         }
-        if let Condition::Ready { .. } = wait.spec.condition {
-            self.ready.insert(id);
-        }
+        self.kind(&wait.spec.condition).map(|ids| ids.insert(id));
         self.waits.insert(id, wait);
         self.set_timer(id);
     }
@@ -117,7 +121,7 @@ impl Waits {
     /// Takes a wait out, wherever it stands.
     pub(crate) fn remove(&mut self, id: WaitId) -> Option<Wait> {
         let wait = self.waits.remove(&id)?;
-        self.ready.remove(&id);
+        self.kind(&wait.spec.condition).map(|ids| ids.remove(&id));
         if let Some(timer) = wait.timer {
             self.timers.remove(&(timer, id));
         }
@@ -133,6 +137,21 @@ impl Waits {
             }
         }
         Some(wait)
+    }
+
+    /// The waits of a kind that somebody goes through, so that those of other kinds cost nothing then.
+    fn kind(&mut self, condition: &Condition) -> Option<&mut BTreeSet<WaitId>> {
+        match condition {
+            Condition::Ready { .. } => Some(&mut self.ready),
+            Condition::Change { .. } | Condition::Settled(_) => Some(&mut self.changes),
+            Condition::Gone(_) => Some(&mut self.gone),
+            Condition::Text(_)
+            | Condition::Exit
+            | Condition::Command(_)
+            | Condition::Taken(_)
+            | Condition::Unclosed(_)
+            | Condition::LastCommand { .. } => None,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -152,11 +171,6 @@ impl Waits {
         })
     }
 
-    /// Tells whether any pattern can match across rows, and so has to see all of them.
-    fn want_all_rows(&self) -> bool {
-        self.groups.values().any(|group| group.pattern.crosses_rows())
-    }
-
     /// When a wait is next to be looked at.
     pub(crate) fn next_timer(&self) -> Option<Time> {
         self.timers.first().map(|&(time, _)| time)
@@ -171,32 +185,35 @@ impl Waits {
         self.waits.keys().copied().collect()
     }
 
+    /// The waits for a text to be gone.
+    pub(crate) fn gone(&self) -> Vec<WaitId> {
+        self.gone.iter().copied().collect()
+    }
+
     pub(crate) fn get(&self, id: WaitId) -> Option<&Wait> {
         self.waits.get(&id)
     }
 
     /// Shows the waits for text the rows that were drawn since the last look.
     pub(crate) fn judge(&mut self, screen: &Screen) {
-        let drawn = drawn_places(screen);
-        if drawn.is_empty() {
+        self.glance.take(screen);
+        if self.glance.is_empty() {
             return;
         }
-        let all = self.want_all_rows().then(|| {
-            // A screenful above the screen is enough for what was judged while it was on it.
-            let from = Line(screen.line(0).0.saturating_sub(screen.rows() as u64));
-            all_places(screen, from)
-        });
-        self.judge_text(&drawn, all.as_deref());
-    }
-
-    /// Judges the waits for text by rows of which some were just drawn.
-    fn judge_text(&mut self, drawn: &[Place], all: Option<&[Place]>) {
+        let crosses = |group: &&Group| group.pattern.crosses_rows();
+        let may_match = |group: &&Group| crosses(group) || self.glance.has(&group.pattern);
+        let groups: Vec<&Group> = self.groups.values().filter(may_match).collect();
+        if groups.is_empty() {
+            return;
+        }
+        let drawn = drawn_places(screen);
+        // What can match across rows has to see all of them, and a screenful above the screen is enough of what was judged
+        // while it was on it.
+        let from = Line(screen.line(0).0.saturating_sub(screen.rows() as u64));
+        let all = if groups.iter().any(crosses) { all_places(screen, from) } else { Vec::new() };
         let mut found = Vec::new();
-        for group in self.groups.values() {
-            let places = if group.pattern.crosses_rows() { all.unwrap_or(drawn) } else { drawn };
-            if places.is_empty() {
-                continue;
-            }
+        for group in groups {
+            let places = if crosses(&group) { &all } else { &drawn };
             let matches = Matches::new(&group.pattern, places);
             let Some(newest) = matches.newest_tick() else { continue };
             for (&tick, ids) in group.waits.range(..newest) {
@@ -225,16 +242,11 @@ impl Waits {
 
     /// A frame was taken: tells the waits for a change, and sets their timers anew.
     pub(crate) fn note_frame(&mut self, now: Time, before: &Frame, frame: &Frame) {
-        let ids: Vec<WaitId> = self.waits.keys().copied().collect();
-        for id in ids {
+        for id in self.changes.iter().copied().collect::<Vec<_>>() {
             if let Some(wait) = self.waits.get_mut(&id) {
-                let relevant =
-                    matches!(wait.spec.condition, Condition::Change { .. } | Condition::Settled(_));
-                if relevant {
-                    wait.note_frame(now, before, frame);
-                    self.set_timer(id);
-                }
+                wait.note_frame(now, before, frame);
             }
+            self.set_timer(id);
         }
     }
 
@@ -419,6 +431,8 @@ impl Waits {
             && self.groups.is_empty()
             && self.timers.is_empty()
             && self.ready.is_empty()
+            && self.changes.is_empty()
+            && self.gone.is_empty()
             && self.matched.is_empty()
     }
 }

@@ -33,6 +33,16 @@ impl Screen {
         self.rendered(self.grid(), row)
     }
 
+    /// Tells whether a visible row goes on in the next one because it did not fit.
+    pub(crate) fn is_row_wrapped(&self, row: usize) -> bool {
+        self.grid().row(row).is_wrapped()
+    }
+
+    /// Adds the text of a visible row to another, and says how many blanks of its line follow it.
+    pub(crate) fn push_text(&self, row: usize, text: &mut String) -> usize {
+        self.grid().row(row).push_text(&self.clusters, text)
+    }
+
     /// A row of the main screen, whether or not it is shown.
     pub(crate) fn main_row(&self, row: usize) -> Arc<Row> {
         self.rendered(&self.main, row)

@@ -12,7 +12,7 @@ use crate::waits::{Anchor, Wait, elapsed};
 impl Session {
     /// Ends the waits for a text to be gone that is gone.
     pub(super) fn end_gone(&mut self, now: Time) {
-        for id in self.waits.ids() {
+        for id in self.waits.gone() {
             let Some(Wait { spec, .. }) = self.waits.get(id) else { continue };
             if let Condition::Gone(pattern) = &spec.condition
                 && Matches::new(pattern, &self.shown_places()).first().is_none()
