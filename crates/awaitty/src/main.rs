@@ -146,13 +146,9 @@ enum DaemonAction {
 }
 
 fn main() {
-    let word = std::env::args_os().nth(1);
-    let matches = command(word.as_deref().and_then(OsStr::to_str)).get_matches();
-    let (name, of_tool) = matches.subcommand().expect("clap insists on one");
-    let tool = tools::find(&name.replace('-', "_"));
-    let status = match tool {
-        Some(tool) => cli::call(tool, of_tool).map_err(anyhow::Error::from),
-        None => Args::from_arg_matches(&matches).map_err(anyhow::Error::from).and_then(run),
+    let status = match cli::signal::plain(std::env::args_os()) {
+        Some(arguments) => cli::signal::call(arguments).map_err(anyhow::Error::from),
+        None => parse_and_run(),
     };
     if let Err(error) = &status {
         awaitty::log(&format!("{error:#}"));
@@ -161,9 +157,23 @@ fn main() {
     std::process::exit(status.unwrap_or(cli::exit::ERROR));
 }
 
-/// The commands of this file and those of the tools; of these only the one that the first word asks for, if it does.
+fn parse_and_run() -> anyhow::Result<i32> {
+    let word = std::env::args_os().nth(1);
+    let matches = command(word.as_deref().and_then(OsStr::to_str)).get_matches();
+    let (name, of_tool) = matches.subcommand().expect("clap insists on one");
+    match tools::find(&name.replace('-', "_")) {
+        Some(tool) => Ok(cli::call(tool, of_tool)?),
+        None => run(Args::from_arg_matches(&matches)?),
+    }
+}
+
+/// The commands of this file and those of the tools; where the first word asks for a tool, that one alone: a call, such as
+/// `awaitty signal`, is not to take longer because there is much else that could be called.
 fn command(word: Option<&str>) -> clap::Command {
-    Args::command().subcommands(cli::commands(word))
+    match word.and_then(cli::command_of) {
+        Some(tool) => clap::Command::new("awaitty").subcommand(tool),
+        None => Args::command().subcommands(cli::commands()),
+    }
 }
 
 fn run(args: Args) -> anyhow::Result<i32> {

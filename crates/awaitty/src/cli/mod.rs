@@ -4,17 +4,16 @@
 pub mod attach;
 pub mod run;
 mod saved;
+pub mod signal;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use crate::client::{Answered, Client};
 use crate::sessions::{OF_A_TERMINAL, SECRET_PREFIX};
-use crate::socket;
 use crate::tools::{self, Tool};
 
 /// How a call ended, for the shell.
@@ -72,15 +71,15 @@ fn face_of(tool: &Tool) -> &'static Face {
     FACES.iter().find(|face| face.tool == tool.name).unwrap_or(&PLAIN)
 }
 
-/// The subcommands of the tools: the one that the first word asks for, or all.
-pub fn commands(word: Option<&str>) -> Vec<Command> {
-    let face = FACES.iter().find(|face| {
-        word.is_some() && (face.short == word || Some(kebab(face.tool).as_str()) == word)
-    });
-    match face.and_then(|face| tools::find(face.tool)) {
-        Some(tool) => vec![command(tool)],
-        None => tools::all().map(command).collect(),
-    }
+/// The subcommands of the tools.
+pub fn commands() -> impl Iterator<Item = Command> {
+    tools::all().map(command)
+}
+
+/// The subcommand that a word asks for, if it is a tool's.
+pub fn command_of(word: &str) -> Option<Command> {
+    let face = FACES.iter().find(|face| face.short == Some(word) || kebab(face.tool) == word)?;
+    tools::find(face.tool).map(command)
 }
 
 fn kebab(name: &str) -> String {
@@ -331,15 +330,12 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     if paints {
         arguments["format"] = json!("styled");
     }
-    let mut client = if tool.name == "signal_channel" {
-        arguments["pid"] = json!(std::os::unix::process::parent_id());
-        if let Ok(session) = std::env::var(socket::SESSION_VARIABLE) {
-            arguments["session"] = json!(session);
-        }
-        signal_client()?
-    } else {
-        Client::daemon()?
-    };
+    if tool.name == "signal_channel" {
+        let answered = signal::send(arguments)?;
+        print(&answered, as_json)?;
+        return Ok(status(&answered));
+    }
+    let mut client = Client::daemon()?;
     match tool.name {
         "screenshot" => {
             return saved::picture(&mut client, arguments, matches.get_flag("--force"), as_json);
@@ -378,18 +374,6 @@ pub fn write(text: &[u8]) -> io::Result<()> {
     stdout.write_all(text).and_then(|()| stdout.flush()).or_else(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(error),
-    })
-}
-
-/// The server of the terminal that we are in; outside of any, the daemon.
-fn signal_client() -> io::Result<Client> {
-    let path = std::env::var_os(socket::SOCKET_VARIABLE).filter(|path| !path.is_empty());
-    let Some(path) = path else {
-        return Client::any_daemon();
-    };
-    Client::connect(Path::new(&path)).map_err(|error| {
-        let path = path.to_string_lossy();
-        io::Error::other(format!("the server of this terminal does not answer at {path}: {error}"))
     })
 }
 

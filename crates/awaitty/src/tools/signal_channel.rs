@@ -83,8 +83,10 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let session = session.as_deref().map(id);
     let signal = Signal { number: 0, status, message, session, pid };
     let count = context.sessions.signals.signal(&channel, signal)?;
-    if let Some(own) = context.sessions.socket().filter(|_| !relayed) {
-        let others = socket::others(own);
+    // Without a pause in between: a client that goes away now has signalled, and everybody is to hear of it.
+    let own = context.sessions.socket().filter(|_| !relayed);
+    let others = own.map(socket::others).unwrap_or_default();
+    if !others.is_empty() {
         let mut arguments = context.arguments.clone();
         arguments["relayed"] = json!(true);
         let relay = move || others.iter().for_each(|other| relay(other, &arguments));
