@@ -22,8 +22,8 @@ use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::backend::Io;
 use crate::backend::pty::{InputModes, Pty, ReadEnd};
+use crate::backend::{Io, processes};
 use crate::policy;
 use crate::record::Recorder;
 use crate::shell::{Kind, Nonce};
@@ -56,6 +56,16 @@ pub enum SendError {
     },
     /// A person has taken control.
     HumanHasControl(Control),
+}
+
+/// A task that fails has not waited for its program, which is nobody's then: it is reaped like an orphan when it ends.
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Once it was waited for its number may be another's.
+        if let Some(Io::Pty(_)) = self.io {
+            processes::unregister(self.pid);
+        }
+    }
 }
 
 /// A caller's end of a terminal's task.

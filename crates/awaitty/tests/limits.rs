@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use awaitty::backend::processes;
 use awaitty::error::ToolError;
 use awaitty::policy;
 use awaitty::sessions::Sessions;
@@ -238,5 +239,36 @@ async fn people_up_to_their_limits() {
     assert_eq!(code(denied), "denied");
     assert_eq!(before.elapsed().as_secs(), policy::SECRET_TIMEOUT.as_secs());
     tokio::time::resume();
+    sessions.shut_down().await;
+}
+
+/// No edge of a limit, but an end that nobody planned: a bug of ours in one terminal is no end of the others.
+#[tokio::test]
+async fn a_task_that_fails_is_the_end_of_its_terminal_only() {
+    let sessions = Arc::new(Sessions::default());
+    let spawn = json!({"command": "sh", "args": ["-c", "trap '' HUP; echo UP; exec cat"], "wait": {"text": "UP"}});
+    let pid = call(&sessions, "spawn", spawn).await.unwrap()["pid"].as_i64().unwrap();
+    call(&sessions, "spawn", json!({"command": "cat", "name": "other"})).await.unwrap();
+    let waits = json!({"session_id": "s1", "pattern": "NEVER", "timeout_ms": 600_000});
+    let waiting = tokio::spawn({
+        let sessions = Arc::clone(&sessions);
+        async move { call(&sessions, "wait_for_text", waits).await }
+    });
+    let entry = sessions.find(Some("s1")).await.unwrap();
+    while entry.handle.call(|driver| driver.session().waits_running()).await != Some(1) {}
+    assert_eq!(entry.handle.call(|_| -> () { panic!("on purpose") }).await, None);
+    // Whoever waited there is told, and so is who asks.
+    assert_eq!(code(waiting.await.unwrap()), "unknown_session");
+    assert_eq!(
+        code(call(&sessions, "snapshot", json!({"session_id": "s1"})).await),
+        "unknown_session"
+    );
+    let typed = json!({"session_id": "other", "input": "still here\n", "wait": {"text": "here"}});
+    assert_eq!(call(&sessions, "send_input", typed).await.unwrap()["outcome"], "met");
+    call(&sessions, "list_sessions", json!({"tmux": false})).await.unwrap();
+    // What ran in it can be ended, although it ignores the hangup, and is nobody's zombie then.
+    call(&sessions, "close_session", json!({"session_id": "s1", "grace_ms": 0})).await.unwrap();
+    processes::reap_orphans();
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     sessions.shut_down().await;
 }
