@@ -672,12 +672,14 @@ SECRET = "hunter2-geheim-4711"
 
 @check(server=False)
 async def secret_is_typed_where_echo_is_off():
-    async with connect(env={"ACCEPTANCE_SECRET": SECRET}) as s:
+    async with connect(env={"ACCEPTANCE_SECRET": SECRET, "AWAITTY_SECRET_TOKEN": SECRET}) as s:
         listening = Listening(s)
 
         async def one(i):
             sid = await s.spawn("bash", "--norc")
             fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
+            # What is named as one is in nobody's environment but the server's.
+            fields(await s.ok("run_command", session_id=sid, command="env | grep -c ^AWAITTY_SECRET_"), output="0", exit_code=1)
             result = await s.send(sid, f'{PYTHON} -c "{READ_HIDDEN}"\n', wait={"ready": True, "timeout_ms": 20_000})
             fields(result, outcome="met", echo="off")
             wait = {"text": "GOT .*", "timeout_ms": 10_000}

@@ -147,10 +147,15 @@ async def panes_everything_in_waits(s):
         text = await s.text(sid)
         expect(text.rstrip() == p.tmux("capture-pane", "-p", "-t", pane).rstrip(), "the same text", text)
         # The server goes, and everybody hears of it at once.
-        wait = begin(s.ok("wait_for_exit", session_id=sid, timeout_ms=8000))
+        sids = [sid] + [p.window("cat")[1] for _ in range(4)]
+        # An answer from each says that it is attached.
+        for one in sids:
+            await s.text(one)
+        waits = [begin(s.ok("wait_for_exit", session_id=one, timeout_ms=8000)) for one in sids]
         p.run("kill-server")
-        fields(await wait, outcome="met", exited=True)
-        expect("exit_code" not in await wait or (await wait)["exit_code"] is None, "no success", await wait)
+        for ended in await asyncio.gather(*waits):
+            fields(ended, outcome="met", exited=True)
+            expect(ended.get("exit_code") is None, "no success", ended)
 
 
 @check(limit=120, backends=ONLY)

@@ -243,8 +243,8 @@ fn what_is_long_arrives_whole_whoever_has_the_pipe() {
     let home = Home::new("long");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
-    // More than fits into one command, and than a terminal holds; with what tmux would take for its own.
-    let text = "0123456789;#{pane_id}%%'\"\\ ".repeat(4_000);
+    // More than fits into one command, and than a terminal holds; with what tmux would take for its own, at its end too.
+    let text = "0123456789#{pane_id}%%'\"\\ ;".repeat(4_000);
     let counts = "stty raw -echo; echo UP; head -c 108000 | cksum; echo; exec cat";
     assert_eq!(text.len(), 108_000);
     let mut sums = Vec::new();
