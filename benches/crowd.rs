@@ -1,20 +1,25 @@
 //! How many: sessions and waits, what they take, and what they do when nothing happens.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::clients::Piped;
 use crate::report::{Goal, Report};
-use crate::streams::{COLS, ROWS};
-use crate::terminal::now;
+use crate::streams::{COLS, ROWS, SCROLLBACK};
+use crate::terminal::{Raw, now};
 
 const SESSIONS: usize = 1_000;
 const WAITS: usize = 10_000;
 const ROUNDS: usize = 5;
 const QUIET: Duration = Duration::from_secs(30);
 
-const ROOM: [&str; 6] = ["--max-sessions", "1100", "--max-waits", "11000", "--max-calls", "12000"];
+/// More than a server has room for by default.
+#[rustfmt::skip]
+const ROOM: [&str; 8] = [
+    "--max-sessions", "1100", "--max-scrollback", "11000000", "--max-waits", "11000", "--max-calls", "12000",
+];
 
 fn field(path: &str, name: &str) -> f64 {
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -42,29 +47,47 @@ fn work_of(server: &Piped) -> (f64, f64) {
 }
 
 fn spawn(server: &mut Piped, script: &str) -> String {
-    let spawn = json!({"command": "sh", "args": ["-c", script], "cols": COLS, "rows": ROWS});
+    start(server, script, SCROLLBACK)
+}
+
+fn start(server: &mut Piped, script: &str, scrollback: usize) -> String {
+    let spawn = json!({"command": "sh", "args": ["-c", script], "cols": COLS, "rows": ROWS,
+        "scrollback": scrollback});
     server.call("spawn", &spawn)["session_id"].as_str().unwrap().to_owned()
 }
 
 /// What a session takes: idle, and with its scrollback full.
 pub(crate) fn memory(report: &mut Report) {
-    let (mut took, mut idle, mut full) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut took, mut idle) = (Vec::new(), Vec::new());
+    let (mut lines, mut after) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let mut server = Piped::start(&ROOM);
         spawn(&mut server, "exec cat");
         let (before, start) = (memory_of(&server), now());
         (0..SESSIONS).for_each(|_| drop(spawn(&mut server, "exec cat")));
-        took.push((now() - start) / 1e9);
+        let ours = (now() - start) / 1e9;
         idle.push((memory_of(&server) - before) / SESSIONS as f64);
-        full.push(full_scrollback());
+        drop(server);
+        let start = now();
+        let bare: Vec<Raw> = (0..SESSIONS)
+            .map(|_| Raw::start(Command::new("sh").args(["-c", "exec cat"])))
+            .collect();
+        took.push((ours, (now() - start) / 1e9));
+        drop(bare);
+        let flooded = after_full_lines(SCROLLBACK);
+        lines.push(flooded - after_full_lines(0));
+        after.push(flooded);
     }
-    report.figure("1 000 sessions: time to start them", "s", &took, Goal::None);
+    let row = "starting 1 000 sessions, against as many bare terminals";
+    report.ratio(row, "s", &took, Goal::None);
     report.figure("an idle session", "KB", &idle, Goal::AtMost(200.0));
-    report.figure("a session with 10 000 full lines", "MB", &full, Goal::AtMost(1.5));
+    report.figure("10 000 full lines of scrollback", "MB", &lines, Goal::AtMost(1.5));
+    report.figure("a session that has printed them, with all it keeps", "MB", &after, Goal::None);
 }
 
-/// What ten sessions take whose lines are all as long as their terminals are wide, each, in MB.
-fn full_scrollback() -> f64 {
+/// What a session takes, in MB, that has printed lines as long as its terminal is wide and keeps so many of them. It keeps more
+/// than those: the frames since, what flashed by, and the newest output as it was printed.
+fn after_full_lines(scrollback: usize) -> f64 {
     const COUNT: usize = 10;
     let mut server = Piped::start(&[]);
     let idle = spawn(&mut server, "exec cat");
@@ -73,12 +96,20 @@ fn full_scrollback() -> f64 {
     for _ in 0..COUNT {
         let lines =
             "for (i = 0; i < 10100; i++) printf \"%08d %0110d\\r\\n\", i, i; print \"EN\" \"D\"";
-        let full = spawn(&mut server, &format!("awk 'BEGIN {{ {lines} }}'; exec cat"));
+        let script = format!("awk 'BEGIN {{ {lines} }}'; exec cat");
+        let full = start(&mut server, &script, scrollback);
         let wait =
             json!({"session_id": full, "pattern": "END", "since": "screen", "timeout_ms": 60_000});
         assert_eq!(server.call("wait_for_text", &wait)["outcome"], "met");
     }
     (memory_of(&server) - before) / 1024.0 / COUNT as f64
+}
+
+fn pause(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()) {
+        std::thread::park_timeout(left);
+    }
 }
 
 fn wait_never(server: &mut Piped, session: &str) -> u64 {
@@ -98,11 +129,16 @@ pub(crate) fn waits(report: &mut Report) {
         }
         server.until_waits(session, (WAITS / SESSIONS) as u64);
     }
-    let before = work_of(&server);
-    let end = Instant::now() + QUIET;
-    while let Some(left) = end.checked_duration_since(Instant::now()) {
-        std::thread::park_timeout(left);
+    // What the last call has left to do is done when nothing is any more.
+    let mut before = work_of(&server);
+    for _ in 0..10 {
+        pause(Duration::from_secs(1));
+        let work = work_of(&server);
+        if std::mem::replace(&mut before, work) == work {
+            break;
+        }
     }
+    pause(QUIET);
     let after = work_of(&server);
     let row = "1 000 sessions, 10 000 waits: in 30 s";
     report.figure(&format!("{row}, wake-ups"), "", &[after.0 - before.0], Goal::AtMost(0.0));

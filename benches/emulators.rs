@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 use std::num::NonZero;
+use std::process::Command;
 use std::time::Duration;
 
 use alacritty_terminal::event::VoidListener;
@@ -12,10 +13,9 @@ use alacritty_terminal::vte::ansi::Processor;
 use awaitty_core::{Screen, Session, Time};
 
 use crate::report::{Goal, Report, percentile};
-use crate::streams::{COLS, ROWS, STREAMS, colour, stream};
-use crate::terminal::now;
+use crate::streams::{COLS, ROWS, SCROLLBACK, STREAMS, colour, stream};
+use crate::terminal::{PART, now};
 
-const SCROLLBACK: usize = 10_000;
 const STREAM_BYTES: usize = 16 << 20;
 const ROUNDS: usize = 7;
 /// What one read from a terminal gives at most.
@@ -41,12 +41,16 @@ fn feed_ours(bytes: &[u8]) {
     black_box(session.frame().seq());
 }
 
-fn feed_alacritty(bytes: &[u8]) {
+fn alacritty(bytes: &[u8]) -> Term<VoidListener> {
     let config = Config { scrolling_history: SCROLLBACK, ..Config::default() };
     let mut term = Term::new(config, &TermSize::new(COLS, ROWS), VoidListener);
     let mut processor: Processor = Processor::new();
     bytes.chunks(READ_BYTES).for_each(|chunk| processor.advance(&mut term, chunk));
-    black_box(&term);
+    term
+}
+
+fn feed_alacritty(bytes: &[u8]) {
+    black_box(alacritty(bytes));
 }
 
 fn feed_vt100(bytes: &[u8]) {
@@ -118,15 +122,48 @@ fn each<T>(count: usize, make: impl Fn() -> T) -> f64 {
     (resident() - before) / count as f64
 }
 
-/// A screen whose scrollback is full of such lines.
-fn full(line: fn(usize, &mut String)) -> Screen {
-    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
-    let mut text = String::new();
-    for i in 0..SCROLLBACK + ROWS {
-        text.clear();
-        line(i, &mut text);
-        screen.feed(text.as_bytes());
+/// What is weighed: by name what it is, what it is told in, and what it ought to be.
+const WEIGHED: [(&str, &str, &str, Goal); 3] = [
+    ("weigh-idle", "a screen with its history, idle", "KB", Goal::AtMost(200.0)),
+    ("weigh-eighty", "10 000 lines of 80 characters, kept", "MB", Goal::AtMost(1.5)),
+    ("weigh-colours", "10 000 lines of colours, kept", "MB", Goal::None),
+];
+
+/// Says how heavy something is, if this process was started to: memory that another measurement has freed would be used
+/// again, and cost nothing.
+pub(crate) fn play_part() -> bool {
+    let part = std::env::var(PART).unwrap_or_default();
+    if !part.starts_with("weigh-") {
+        return false;
     }
+    let idle = each(200, || Session::new(Time::from_ms(0), COLS, ROWS, SCROLLBACK));
+    let kept = |text: &str| (each(10, || full(text)) - idle) / 1000.0;
+    let weight = match part.as_str() {
+        "weigh-idle" => idle,
+        "weigh-eighty" => kept(&lines(eighty)),
+        _ => kept(&lines(colour)),
+    };
+    println!("{weight}");
+    true
+}
+
+/// What such a process says.
+fn weigh(part: &str) -> f64 {
+    let said = Command::new(std::env::current_exe().unwrap()).env(PART, part).output().unwrap();
+    String::from_utf8(said.stdout).unwrap().trim().parse().unwrap()
+}
+
+/// As many such lines as fill a screen and its scrollback.
+fn lines(line: fn(usize, &mut String)) -> String {
+    let mut text = String::new();
+    (0..SCROLLBACK + ROWS).for_each(|i| line(i, &mut text));
+    text
+}
+
+/// A screen whose scrollback is full of them.
+fn full(text: &str) -> Screen {
+    let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
+    screen.feed(text.as_bytes());
     screen
 }
 
@@ -136,22 +173,26 @@ fn eighty(i: usize, text: &mut String) {
 
 /// What a screen takes, and what a change of its columns costs.
 pub(crate) fn screens(report: &mut Report) {
-    let session = || Session::new(Time::from_ms(0), COLS, ROWS, SCROLLBACK);
-    let idle = [(); 3].map(|()| each(200, session));
-    report.figure("a screen with its history, idle", "KB", &idle, Goal::AtMost(200.0));
-    let less = percentile(&idle, 0.5);
-    for (name, line) in [("80 characters", eighty as fn(usize, &mut String)), ("colours", colour)] {
-        let lines = [(); 3].map(|()| (each(10, || full(line)) - less) / 1000.0);
-        let goal = if name == "colours" { Goal::None } else { Goal::AtMost(1.5) };
-        report.figure(&format!("10 000 lines of {name}, kept"), "MB", &lines, goal);
+    for (part, name, unit, goal) in WEIGHED {
+        report.figure(name, unit, &[(); 3].map(|()| weigh(part)), goal);
     }
-    let mut screen = full(colour);
-    let mut resize = |cols| {
-        let start = now();
-        screen.resize(cols, ROWS);
-        (now() - start) / 1e3
-    };
-    let mut hundred = || (0..100).map(|i| resize([80, COLS][i % 2])).collect::<Vec<_>>();
-    let resizes = [(); 3].map(|()| percentile(&hundred(), 0.5));
-    report.figure("a change of columns with 10 000 lines kept", "µs", &resizes, Goal::None);
+    let text = lines(colour);
+    let (mut screen, mut term) = (full(&text), alacritty(text.as_bytes()));
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for cols in [80, COLS].into_iter().cycle().take(20) {
+            ours.push(micros(|| screen.resize(cols, ROWS)));
+            theirs.push(micros(|| term.resize(TermSize::new(cols, ROWS))));
+        }
+        rounds.push((percentile(&ours, 0.5), percentile(&theirs, 0.5)));
+    }
+    let row = "new columns with 10 000 lines, against alacritty_terminal";
+    report.ratio(row, "µs", &rounds, Goal::AtMost(1.0));
+}
+
+fn micros(act: impl FnOnce()) -> f64 {
+    let start = now();
+    act();
+    (now() - start) / 1e3
 }

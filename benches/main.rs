@@ -39,7 +39,7 @@ const ALL: [(&str, Measure); 9] = [
 ];
 
 fn main() {
-    if terminal::play_part() {
+    if emulators::play_part() || terminal::play_part() {
         return;
     }
     let chosen: Vec<String> =

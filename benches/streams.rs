@@ -3,6 +3,8 @@
 /// How wide and how high the terminals are.
 pub(crate) const COLS: usize = 120;
 pub(crate) const ROWS: usize = 40;
+/// How many lines they keep.
+pub(crate) const SCROLLBACK: usize = 10_000;
 
 type Piece = fn(usize, &mut String);
 

@@ -10,7 +10,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::time::{ClockId, clock_gettime};
 
 /// Which part this program plays when it is started as another.
-const PART: &str = "AWAITTY_BENCH_PART";
+pub(crate) const PART: &str = "AWAITTY_BENCH_PART";
 /// The socket by which it is told when to act.
 const SOCKET: &str = "AWAITTY_BENCH_SOCKET";
 

@@ -32,7 +32,7 @@ const ACTS: [Act; 10] = [
         "print(*range(35), sep=chr(10))\n",
         &["6", "*", "7", "enter"],
     ),
-    Act("vim", &["vim", "-u", "NONE", "-N", "lines.txt"], "line 1", "", &["d", "d"]),
+    Act("vim", &["vim", "-u", "NONE", "-N", "-n", "lines.txt"], "line 1", "", &["d", "d"]),
     Act("less", &["less", "lines.txt"], "line 1", "", &["j"]),
     Act("nano", &["nano", "-I", "lines.txt"], "line 1", "", &["ctrl+k"]),
     Act("htop", &["htop"], "PID", "", &["down"]),
