@@ -319,6 +319,11 @@ impl Driver {
             self.take_replies();
             self.answer_ended();
             self.tell_onlookers();
+            if self.io.is_some() && !self.hung_up && !self.is_drained {
+                // A flood. By itself the runtime would run this task for 128 rounds before any other, and 61 tasks before
+                // it looks at its timers and at other descriptors: megabytes, and so seconds.
+                tokio::task::yield_now().await;
+            }
             if self.hung_up && matches!(self.io, Some(Io::Pane(_))) {
                 self.lose_pipe(&mut buffer).await;
                 continue;
@@ -340,9 +345,10 @@ impl Driver {
                     None => return,
                 },
                 () = wait_until(wake) => self.handle_time(&mut buffer),
+                // Before the reads, or a flood of whoever is left would hide it; the last words are read there, first.
+                _ = ready(io, Io::exited), if io.is_some() => self.finish(&mut buffer).await,
                 _ = ready(io, Io::readable), if reading => self.read_some(&mut buffer),
                 _ = ready(io, Io::writable), if writing => self.write_some(),
-                _ = ready(io, Io::exited), if io.is_some() => self.finish(&mut buffer).await,
             }
         }
     }

@@ -191,6 +191,10 @@ pub const SHUTDOWN_GRACE: Duration = Duration::from_millis(200);
 /// The kernel hangs up within 20 ms where the program was the leader of its session.
 pub const DRAIN_MAX: Duration = Duration::from_millis(500);
 
+/// Reads of what is printed later than that: a megabyte, sixteen times what the kernel keeps of a terminal or of a pipe. So
+/// all of it is read that was printed before the exit, however late we are, and whoever prints more is somebody else.
+pub const LATE_READS_MAX: usize = 256;
+
 /// How long `close_session` waits for the word of an exit once the kernel has said that nobody is left. It comes after the
 /// drain, so on a machine that is overloaded that long is not enough.
 pub const EXIT_TOLD_MAX: Duration = Duration::from_secs(5);

@@ -272,3 +272,34 @@ async fn a_task_that_fails_is_the_end_of_its_terminal_only() {
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     sessions.shut_down().await;
 }
+
+/// A program that prints faster than we read: whoever else has something to do waits for a few reads and no longer.
+#[tokio::test]
+async fn a_flood_is_read_in_turns() {
+    let sessions = Arc::new(Sessions::default());
+    let line = "a".repeat(998);
+    let spawn = json!({"command": "yes", "args": [line], "cols": 1000, "rows": 500, "wait": {"text": "aa"}});
+    call(&sessions, "spawn", spawn).await.unwrap();
+    // What crosses rows is sought in all of them, so that reading takes long.
+    let entry = sessions.find(Some("s1")).await.unwrap();
+    let waits = (0..20).map(|i| {
+        let wait =
+            json!({"session_id": "s1", "pattern": format!("a\\nb{i}"), "timeout_ms": 600_000});
+        let sessions = Arc::clone(&sessions);
+        tokio::spawn(async move { call(&sessions, "wait_for_text", wait).await })
+    });
+    let waits: Vec<_> = waits.collect();
+    while entry.handle.call(|driver| driver.session().waits_running()).await != Some(20) {}
+    let lines = || entry.handle.call(|driver| driver.session().screen().line(0).0);
+    let mut seen = lines().await.unwrap();
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+        let now = lines().await.unwrap();
+        // A round of reads before the call is heard, and one that is its own.
+        let most = 2 * policy::READS_IN_A_ROW * 4096 / 1000 + 1;
+        assert!(now - seen <= most as u64, "{} lines in one turn", now - seen);
+        seen = now;
+    }
+    waits.iter().for_each(tokio::task::JoinHandle::abort);
+    sessions.shut_down().await;
+}

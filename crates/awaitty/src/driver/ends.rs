@@ -29,12 +29,20 @@ impl Driver {
         }
     }
 
-    /// Reads until nobody holds the terminal any more; not for long, because somebody may do so for ever.
+    /// Reads until nobody holds the terminal any more; not for long, because somebody may do so for ever, and print.
     pub(super) async fn drain(&mut self, io: &Io, buffer: &mut [u8], patience: Duration) {
         let deadline = Instant::now() + patience;
-        while !self.hung_up {
+        let (mut reads, mut late_reads) = (0, 0);
+        while !self.hung_up && late_reads < policy::LATE_READS_MAX {
             match io.read(buffer) {
-                ReadEnd::Bytes(count) => self.take_output(&buffer[..count]),
+                ReadEnd::Bytes(count) => {
+                    self.take_output(&buffer[..count]);
+                    late_reads += usize::from(Instant::now() >= deadline);
+                    reads += 1;
+                    if reads % policy::READS_IN_A_ROW == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                }
                 ReadEnd::Closed | ReadEnd::Changed => break,
                 ReadEnd::Drained => {
                     if tokio::time::timeout_at(deadline, io.readable()).await.is_err() {

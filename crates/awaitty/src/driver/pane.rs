@@ -388,7 +388,8 @@ impl Driver {
             if !is_open || Instant::now() >= deadline {
                 return found;
             }
-            while let ReadEnd::Bytes(count) = pane.read(buffer) {
+            for _ in 0..policy::LATE_READS_MAX {
+                let ReadEnd::Bytes(count) = pane.read(buffer) else { break };
                 self.take_output(&buffer[..count]);
             }
             server.reap().await;

@@ -86,6 +86,7 @@ if os.fork() == 0:
     for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT): signal.signal(s, signal.SIG_IGN)
     if os.fork() == 0:
         out = 1
+        while sys.argv[1] == 'outpaces': os.system('yes flooding 2>/dev/null >' + tty)
         while sys.argv[1] != 'quiet':
             try: os.write(out, b'still here ' * 300 + b'\\n')
             except OSError:
@@ -101,7 +102,10 @@ def holder_check(how):
     @check(limit=60, name=f"who_{how}_and_outlives_the_leader_delays_no_exit", backends=PTY)
     async def run(s):
         """F05: its parents are gone, it has its own session and hears no SIGHUP."""
-        other, sid = await s.sh(CAT), await s.py(HOLDER, how)
+        other, sid = await s.sh(CAT), await s.py(HOLDER, how, cols=1000, rows=500)
+        if how == "outpaces":
+            # What crosses rows is sought in all of them, so that there is always more than was read.
+            [begin(s.wait(sid, f"flooding\\nb{i}")) for i in range(20)]
         result = fields(await s.ok("wait_for_exit", session_id=sid, timeout_ms=10_000), exited=True, exit_code=7)
         expect(result.took < 3.2, "the exit within 2 s and what the machine needs", {"took": result.took})
         alive = [argv for argv in processes(s.mark).values() if "import os" in argv]
@@ -115,7 +119,7 @@ def holder_check(how):
         await none_left(s)
 
 
-for _how in ("quiet", "floods", "opens"):
+for _how in ("quiet", "floods", "opens", "outpaces"):
     holder_check(_how)
 
 
