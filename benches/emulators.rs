@@ -14,7 +14,7 @@ use awaitty_core::{Screen, Session, Time};
 
 use crate::report::{Goal, Report, percentile};
 use crate::streams::{COLS, ROWS, SCROLLBACK, STREAMS, colour, stream};
-use crate::terminal::{PART, now};
+use crate::terminal::{PART, now, took};
 
 const STREAM_BYTES: usize = 16 << 20;
 const ROUNDS: usize = 7;
@@ -182,17 +182,11 @@ pub(crate) fn screens(report: &mut Report) {
     for _ in 0..ROUNDS {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for cols in [80, COLS].into_iter().cycle().take(20) {
-            ours.push(micros(|| screen.resize(cols, ROWS)));
-            theirs.push(micros(|| term.resize(TermSize::new(cols, ROWS))));
+            ours.push(took(|| screen.resize(cols, ROWS)));
+            theirs.push(took(|| term.resize(TermSize::new(cols, ROWS))));
         }
         rounds.push((percentile(&ours, 0.5), percentile(&theirs, 0.5)));
     }
     let row = "new columns with 10 000 lines, against alacritty_terminal";
     report.ratio(row, "µs", &rounds, Goal::AtMost(1.0));
-}
-
-fn micros(act: impl FnOnce()) -> f64 {
-    let start = now();
-    act();
-    (now() - start) / 1e3
 }

@@ -6,15 +6,9 @@ use serde_json::json;
 
 use crate::clients::{Folder, Http, Piped, signal as signal_command};
 use crate::report::{Goal, Report, percentile};
-use crate::terminal::{Printer, Raw, now, part};
+use crate::terminal::{Printer, Raw, now, part, took};
 
 const ROUNDS: usize = 7;
-
-fn took<T>(act: impl FnOnce() -> T) -> f64 {
-    let start = now();
-    act();
-    (now() - start) / 1e3
-}
 
 /// A call that does nothing: over HTTP, against stdio.
 pub(crate) fn calls(report: &mut Report) {

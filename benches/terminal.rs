@@ -20,6 +20,13 @@ pub(crate) fn now() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
+/// How long something takes, in microseconds.
+pub(crate) fn took<T>(act: impl FnOnce() -> T) -> f64 {
+    let start = now();
+    act();
+    (now() - start) / 1e3
+}
+
 /// Plays the part that this process was started for; says whether there was one.
 pub(crate) fn play_part() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
