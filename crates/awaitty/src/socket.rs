@@ -1,5 +1,6 @@
 //! The Unix sockets by which programs and people reach a server: where they are, and who may use them.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -18,6 +19,12 @@ pub const SOCKET_VARIABLE: &str = "AWAITTY_SOCKET";
 
 /// The variable that tells a program in a terminal of ours which one it is in.
 pub const SESSION_VARIABLE: &str = "AWAITTY_SESSION";
+
+/// The daemon's socket.
+const DAEMON_SOCKET: &str = "daemon.sock";
+
+/// How the name of another server's begins; its process's number follows.
+pub(crate) const SERVER_SOCKET: &str = "mcp-";
 
 /// How long nobody is let in when there is no descriptor left for the next one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -53,27 +60,31 @@ pub fn runtime_dir() -> io::Result<PathBuf> {
 /// # Errors
 /// As [`runtime_dir`].
 pub fn daemon_path() -> io::Result<PathBuf> {
-    Ok(runtime_dir()?.join("daemon.sock"))
+    Ok(runtime_dir()?.join(DAEMON_SOCKET))
 }
 
 /// Takes away the sockets of servers that were killed: they are named after a process that is no more.
 pub fn remove_stale(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let pid = name.strip_prefix("mcp-").and_then(|rest| rest.strip_suffix(".sock"));
+        let pid = name.strip_prefix(SERVER_SOCKET).and_then(|rest| rest.strip_suffix(".sock"));
         if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
 }
 
-/// The sockets of the other servers of this user.
+/// The sockets of the other servers of this user. There are others in that folder, by which we hand things to ourselves.
 pub fn others(own: &Path) -> Vec<PathBuf> {
     let Some(folder) = own.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else {
         return Vec::new();
     };
-    let is_other =
-        |path: &PathBuf| path.extension().is_some_and(|end| end == "sock") && path != own;
+    let is_server = |name: &str| {
+        name == DAEMON_SOCKET || name.starts_with(SERVER_SOCKET) && name.ends_with(".sock")
+    };
+    let is_other = |path: &PathBuf| {
+        path.file_name().and_then(OsStr::to_str).is_some_and(is_server) && path != own
+    };
     folder.flatten().map(|entry| entry.path()).filter(is_other).collect()
 }
 

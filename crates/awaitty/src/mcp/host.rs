@@ -216,7 +216,8 @@ impl Host {
 
 /// Listens at a socket of our own, by which programs in the terminals signal; without one everything else works.
 fn listen(host: &Arc<Host>, ended: &CancellationToken) -> Option<JoinHandle<()>> {
-    let own = format!("mcp-{}.sock", rustix::process::getpid().as_raw_nonzero());
+    let pid = rustix::process::getpid().as_raw_nonzero();
+    let own = format!("{}{pid}.sock", socket::SERVER_SOCKET);
     let listen = |folder: PathBuf| {
         socket::remove_stale(&folder);
         Listener::bind(folder.join(own))

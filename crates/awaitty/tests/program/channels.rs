@@ -226,3 +226,14 @@ fn a_damaged_journal_keeps_nobody_from_working() {
     std::fs::write(&path, journal).unwrap();
     assert_eq!(home.json(&["wait-for-channel", "a", "--timeout-ms", "0"])["count"], 1);
 }
+
+#[test]
+fn signals_are_handed_on_to_servers_only() {
+    let home = Home::new("others");
+    for name in ["daemon.sock", "mcp-1.sock", "mcp-2.sock", "tmux-pipe-0a1b.sock", "daemon.log"] {
+        std::fs::write(home.dir.join(name), "").unwrap();
+    }
+    let mut others = awaitty::socket::others(&home.dir.join("mcp-1.sock"));
+    others.sort();
+    assert_eq!(others, ["daemon.sock", "mcp-2.sock"].map(|name| home.dir.join(name)));
+}
