@@ -1,7 +1,6 @@
 //! A client of a server's socket, for the command line: it writes and reads lines, and blocks.
 //!
-//! It starts in the time that a process takes to start: no runtime, and the handshake goes out together
-//! with the first call.
+//! It starts in the time that a process takes to start: no runtime, and the newer protocol, which needs no handshake.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,7 +11,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::FlockOperation;
+use rustix::process::{Pid, PidfdFlags, Signal};
 use serde_json::{Value, json};
 
 use crate::mcp::SHOWN;
@@ -37,9 +38,10 @@ pub struct Client {
     input: UnixStream,
     output: BufReader<UnixStream>,
     last_id: u64,
-    /// The server's version, once it has answered.
-    version: Option<String>,
 }
+
+/// Where a server says what it is.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 impl Client {
     /// Connects to the server at a path.
@@ -49,14 +51,7 @@ impl Client {
     pub fn connect(path: &Path) -> io::Result<Client> {
         let input = UnixStream::connect(path)?;
         let output = BufReader::new(input.try_clone()?);
-        let mut client = Client { input, output, last_id: 0, version: None };
-        let version = env!("CARGO_PKG_VERSION");
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "awaitty-cli", "version": version}});
-        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello});
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        client.input.write_all(format!("{hello}\n{ready}\n").as_bytes())?;
-        Ok(client)
+        Ok(Client { input, output, last_id: 0 })
     }
 
     /// Connects to the daemon, starting it if nobody answers, and insists on its being of our version.
@@ -104,8 +99,20 @@ impl Client {
     ///
     /// # Errors
     /// If the kernel does not tell.
-    pub fn server_pid(&self) -> io::Result<rustix::process::Pid> {
+    pub fn server_pid(&self) -> io::Result<Pid> {
         Ok(rustix::net::sockopt::socket_peercred(&self.input)?.pid)
+    }
+
+    /// Ends the server, and waits until its process has ended: the connection ends before.
+    ///
+    /// # Errors
+    /// If it may not be ended.
+    pub fn end_server(self) -> io::Result<()> {
+        let server = rustix::process::pidfd_open(self.server_pid()?, PidfdFlags::empty())?;
+        rustix::process::pidfd_send_signal(&server, Signal::TERM)?;
+        let mut ended = [PollFd::new(&server, PollFlags::IN)];
+        rustix::io::retry_on_intr(|| rustix::event::poll(&mut ended, None))?;
+        Ok(())
     }
 
     /// The server's version.
@@ -113,18 +120,16 @@ impl Client {
     /// # Errors
     /// If it does not answer.
     pub fn version(&mut self) -> io::Result<String> {
-        while self.version.is_none() {
-            self.next()?;
-        }
-        Ok(self.version.clone().unwrap_or_default())
+        let told = match self.ask("server/discover", json!({}), &mut |_| {}) {
+            // It speaks another protocol.
+            Err(error) if error.kind() == io::ErrorKind::Other => Value::Null,
+            told => told?,
+        };
+        let version = told["_meta"][SERVER_INFO]["version"].as_str();
+        Ok(version.unwrap_or("unknown").to_owned())
     }
 
-    /// Waits until the server has gone away.
-    pub fn wait_until_gone(mut self) {
-        while self.next().is_ok() {}
-    }
-
-    /// The next message; the answer to the handshake is kept here.
+    /// The next message.
     fn next(&mut self) -> io::Result<Value> {
         let mut line = String::new();
         if self.output.read_line(&mut line)? == 0 {
@@ -133,38 +138,53 @@ impl Client {
                 "the server went away: call again, and look at its log if that does not help",
             ));
         }
-        let message: Value = serde_json::from_str(&line)?;
-        if message["id"] == json!(0) {
-            let version = message["result"]["serverInfo"]["version"].as_str();
-            self.version = Some(version.unwrap_or("unknown").to_owned());
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    /// Asks for something and gives the result; `progress` hears of what takes long.
+    fn ask(
+        &mut self,
+        method: &str,
+        mut params: Value,
+        progress: &mut dyn FnMut(&str),
+    ) -> io::Result<Value> {
+        self.last_id += 1;
+        let id = self.last_id;
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "awaitty-cli", "version": env!("CARGO_PKG_VERSION")},
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "progressToken": id,
+        });
+        let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.input.write_all(format!("{asked}\n").as_bytes())?;
+        loop {
+            let mut message = self.next()?;
+            if message["method"] == "notifications/progress" {
+                progress(message["params"]["message"].as_str().unwrap_or_default());
+            }
+            if message["id"] != json!(id) {
+                continue;
+            }
+            return match message["error"]["message"].as_str() {
+                Some(error) => Err(io::Error::other(error.to_owned())),
+                None => Ok(message["result"].take()),
+            };
         }
-        Ok(message)
     }
 
     /// Calls a tool; `progress` hears of a call that takes long.
     ///
     /// # Errors
-    /// If the server goes away, or is of another version.
+    /// If the server goes away, or does not know the tool.
     pub fn call(
         &mut self,
         tool: &str,
         arguments: &Value,
         progress: &mut dyn FnMut(&str),
     ) -> io::Result<Answered> {
-        self.last_id += 1;
-        let id = self.last_id;
-        let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
-        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-        self.input.write_all(format!("{call}\n").as_bytes())?;
-        loop {
-            let message = self.next()?;
-            if message["method"] == "notifications/progress" {
-                progress(message["params"]["message"].as_str().unwrap_or_default());
-            }
-            if message["id"] == json!(id) {
-                return answered(&message);
-            }
-        }
+        let params = json!({"name": tool, "arguments": arguments});
+        answered(&self.ask("tools/call", params, progress)?)
     }
 
     /// Says if the server is of another version than we are.
@@ -183,11 +203,7 @@ impl Client {
     }
 }
 
-fn answered(message: &Value) -> io::Result<Answered> {
-    if let Some(error) = message["error"]["message"].as_str() {
-        return Err(io::Error::other(error.to_owned()));
-    }
-    let result = &message["result"];
+fn answered(result: &Value) -> io::Result<Answered> {
     let image = result["content"][1]["data"].as_str();
     let image =
         image.map(|data| BASE64_STANDARD.decode(data).map_err(io::Error::other)).transpose()?;

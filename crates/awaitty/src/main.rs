@@ -303,8 +303,7 @@ fn stop(as_json: bool) -> anyhow::Result<()> {
     let client = running_daemon()?;
     let was_running = client.is_some();
     if let Some(client) = client {
-        rustix::process::kill_process(client.server_pid()?, rustix::process::Signal::TERM)?;
-        client.wait_until_gone();
+        client.end_server()?;
     }
     let text = if was_running { "the daemon has ended" } else { "no daemon was running" };
     say(as_json, &json!({"stopped": was_running}), text)

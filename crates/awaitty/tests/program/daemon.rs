@@ -168,18 +168,27 @@ fn a_daemon_of_another_version_is_said_to_be_one() {
     fs::create_dir(home.dir.join("awaitty")).unwrap();
     fs::set_permissions(home.dir.join("awaitty"), PermissionsExt::from_mode(0o700)).unwrap();
     let listener = UnixListener::bind(home.dir.join("awaitty/daemon.sock")).unwrap();
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let (stream, _) = listener.accept().unwrap();
-            let mut line = String::new();
-            BufReader::new(&stream).read_line(&mut line).unwrap();
-            let info = json!({"serverInfo": {"name": "awaitty", "version": "9.9.9"}});
-            writeln!(&stream, "{}", json!({"jsonrpc": "2.0", "id": 0, "result": info})).unwrap();
+    let info =
+        json!({"io.modelcontextprotocol/serverInfo": {"name": "awaitty", "version": "9.9.9"}});
+    let error = json!({"code": -32601, "message": "server/discover"});
+    for (answer, version) in
+        [(json!({"result": {"_meta": info}}), "9.9.9"), (json!({"error": error}), "unknown")]
+    {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (stream, _) = listener.accept().unwrap();
+                let mut line = String::new();
+                BufReader::new(&stream).read_line(&mut line).unwrap();
+                let mut answer = answer.clone();
+                answer["jsonrpc"] = json!("2.0");
+                answer["id"] = serde_json::from_str::<Value>(&line).unwrap()["id"].clone();
+                writeln!(&stream, "{answer}").unwrap();
+            });
+            let (status, _, errors) = home.run(&["ls"]);
+            assert_eq!(status, 1);
+            assert!(errors.contains(version) && errors.contains("awaitty daemon stop"), "{errors}");
         });
-        let (status, _, errors) = home.run(&["ls"]);
-        assert_eq!(status, 1);
-        assert!(errors.contains("9.9.9") && errors.contains("awaitty daemon stop"), "{errors}");
-    });
+    }
     drop(listener);
     // Nobody answers now, so the file is replaced.
     assert_eq!(home.run(&["ls"]).0, 0);
