@@ -344,11 +344,13 @@ impl Driver {
                     }
                     None => return,
                 },
+                // An exit counts before a timeout, and before the reads, or a flood of whoever is left would hide it; the last
+                // words are read there, first. What tmux holds back of them has no bound, so a pane is read before.
+                _ = ready(io, Io::exited), if matches!(io, Some(Io::Pty(_))) => self.finish(&mut buffer).await,
                 () = wait_until(wake) => self.handle_time(&mut buffer),
-                // Before the reads, or a flood of whoever is left would hide it; the last words are read there, first.
-                _ = ready(io, Io::exited), if io.is_some() => self.finish(&mut buffer).await,
                 _ = ready(io, Io::readable), if reading => self.read_some(&mut buffer),
                 _ = ready(io, Io::writable), if writing => self.write_some(),
+                _ = ready(io, Io::exited), if io.is_some() => self.finish(&mut buffer).await,
             }
         }
     }
@@ -361,6 +363,8 @@ impl Driver {
     }
 
     fn handle_time(&mut self, buffer: &mut [u8]) {
+        // What was printed before is judged before.
+        self.read_some(buffer);
         if self.looks.is_some_and(|looks| looks.at <= Instant::now()) {
             self.look(buffer);
         }
@@ -399,6 +403,8 @@ impl Driver {
                 }
                 ReadEnd::Closed => {
                     self.hung_up = true;
+                    let now = self.now();
+                    self.session.handle_drained(now);
                     return;
                 }
             }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use awaitty::backend::processes;
 use awaitty::error::ToolError;
@@ -301,5 +302,29 @@ async fn a_flood_is_read_in_turns() {
         seen = now;
     }
     waits.iter().for_each(tokio::task::JoinHandle::abort);
+    sessions.shut_down().await;
+}
+
+/// No limit either: what was printed before a timeout is judged before it, however late we are to read it.
+#[tokio::test]
+async fn what_was_printed_before_a_timeout_counts_before_it() {
+    let sessions = Arc::new(Sessions::default());
+    let spawn = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; exec cat"], "wait": {"text": "UP"}});
+    call(&sessions, "spawn", spawn).await.unwrap();
+    let entry = sessions.find(Some("s1")).await.unwrap();
+    let wait = json!({"session_id": "s1", "pattern": "LATE", "timeout_ms": 100});
+    let waiting = tokio::spawn({
+        let sessions = Arc::clone(&sessions);
+        async move { call(&sessions, "wait_for_text", wait).await }
+    });
+    while entry.handle.call(|driver| driver.session().waits_running()).await != Some(1) {}
+    // The task is kept from everything for longer than the wait lasts, and the program answers meanwhile.
+    let keep = |driver: &mut awaitty::driver::Driver| {
+        driver.send(b"LATE\n", "LATE\n").unwrap();
+        let until = tokio::time::Instant::now() + Duration::from_millis(500);
+        while tokio::time::Instant::now() < until {}
+    };
+    entry.handle.call(keep).await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap()["outcome"], "met");
     sessions.shut_down().await;
 }

@@ -465,6 +465,16 @@ fn s4_1_a_change_that_settled_before_the_call_resolves_at_once() {
 }
 
 #[test]
+fn s4_1_what_was_read_before_the_moment_and_not_drained_is_no_quiet() {
+    let script = [
+        (0, Print("menu")),
+        (10, Wait(change(300), Since::Frame(Seq(0)), 5000)),
+        (299, PrintPart(" more")),
+    ];
+    check(&script, &["@600 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
 fn s4_1_an_echo_alone_is_a_change_for_whoever_names_a_frame() {
     let script = [
         (0, Print("$ ")),

@@ -388,9 +388,11 @@ impl Driver {
             if !is_open || Instant::now() >= deadline {
                 return found;
             }
-            for _ in 0..policy::LATE_READS_MAX {
-                let ReadEnd::Bytes(count) = pane.read(buffer) else { break };
+            while Instant::now() < deadline
+                && let ReadEnd::Bytes(count) = pane.read(buffer)
+            {
                 self.take_output(&buffer[..count]);
+                tokio::task::yield_now().await;
             }
             server.reap().await;
             tokio::time::sleep_until(Instant::now() + NOTICED_PAUSE).await;

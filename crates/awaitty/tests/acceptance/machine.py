@@ -78,6 +78,17 @@ async def an_exit_after_the_end_of_output_is_told(s):
         fields(await s.close(sid), exit_code=3)
 
 
+@check(limit=60, backends=PTY)
+async def last_words_before_the_end_of_output_are_shown(s):
+    """F02: nobody holds the terminal any more, and the program goes on."""
+    script = "import os,time; os.write(1, b'UP'); os.closerange(0, 3); time.sleep(600)"
+    for _ in range(5):
+        spawn = {"command": PYTHON, "args": ["-I", "-S", "-c", script], "wait": {"text": "UP", "timeout_ms": 8000}}
+        result = fields(await s.ok("spawn", **spawn), outcome="met", screen_text="UP")
+        expect(result.took < 5, "an answer at the print, not at the timeout", {"took": result.took})
+        await s.close(result["session_id"])
+
+
 HOLDER = """
 import os, signal, sys, time
 tty = os.ttyname(0)

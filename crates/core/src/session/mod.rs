@@ -210,6 +210,10 @@ impl Session {
     /// Time passed.
     pub fn handle_time(&mut self, now: Time) {
         self.end_overdue_update(now);
+        if self.waits.next_timer().is_some_and(|time| time <= now) {
+            // What was read and not drained yet still counts: it may be what somebody waits for, or no quiet.
+            self.catch_up(now);
+        }
         for id in self.waits.due(now) {
             let Some(wait) = self.waits.get(id) else { continue };
             let holds = wait.holds_at().is_some_and(|time| time <= now);
@@ -218,8 +222,6 @@ impl Session {
             if holds && settles && self.input_unread && !expired {
                 self.waits.put_off(id, now);
             } else {
-                // What was read and not drained yet still counts.
-                self.catch_up(now);
                 self.end(id, now, if holds { Outcome::Met } else { Outcome::Timeout });
             }
         }
