@@ -30,7 +30,10 @@ TRANSPORTS = ("stdio", "http")
 BACKENDS = {"pty": {}, "tmux": {"backend": "tmux"}}  # what spawn is told
 PYTHON = sys.executable
 HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here and nowhere else
-atexit.register(shutil.rmtree, HOME, ignore_errors=True)
+# Signals reach all servers of a user, so those of others, such as a soak beside this, would wake up ours.
+RUNTIME = os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="awaitty-run-")
+for _folder in (HOME, RUNTIME):
+    atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 CHECKS = []  # (name, limit in seconds, function, wants a server, backends, transports)
 
 
@@ -267,7 +270,7 @@ async def connect(*flags, env=None):
     failure = None
     # Its own tmux servers, and not a person's.
     tmux = tempfile.TemporaryDirectory(prefix="awaitty-tmux-", ignore_cleanup_errors=True)
-    env = {"HOME": HOME, "TMUX_TMPDIR": tmux.name, **(env or {})}
+    env = {"HOME": HOME, "XDG_RUNTIME_DIR": RUNTIME, "TMUX_TMPDIR": tmux.name, **(env or {})}
     opened = {"stdio": over_stdio, "http": over_http}[TRANSPORT]
     with tempfile.TemporaryFile("w+") as log, tmux:
         try:
