@@ -331,6 +331,7 @@ impl Driver {
             self.plan_looks(false);
             let wake = self.wake();
             let io = self.io.as_ref();
+            let is_pane = matches!(io, Some(Io::Pane(_)));
             let reading = io.is_some() && !self.hung_up;
             let writing = reading && self.input.is_due();
             tokio::select! {
@@ -346,11 +347,11 @@ impl Driver {
                 },
                 // An exit counts before a timeout, and before the reads, or a flood of whoever is left would hide it; the last
                 // words are read there, first. What tmux holds back of them has no bound, so a pane is read before.
-                _ = ready(io, Io::exited), if matches!(io, Some(Io::Pty(_))) => self.finish(&mut buffer).await,
+                _ = ready(io, Io::exited), if !is_pane => self.finish(&mut buffer).await,
                 () = wait_until(wake) => self.handle_time(&mut buffer),
                 _ = ready(io, Io::readable), if reading => self.read_some(&mut buffer),
                 _ = ready(io, Io::writable), if writing => self.write_some(),
-                _ = ready(io, Io::exited), if io.is_some() => self.finish(&mut buffer).await,
+                _ = ready(io, Io::exited), if is_pane => self.finish(&mut buffer).await,
             }
         }
     }
@@ -363,7 +364,7 @@ impl Driver {
     }
 
     fn handle_time(&mut self, buffer: &mut [u8]) {
-        // What was printed before is judged before.
+        // What was printed before is judged before, and seen before the program is looked at.
         self.read_some(buffer);
         if self.looks.is_some_and(|looks| looks.at <= Instant::now()) {
             self.look(buffer);

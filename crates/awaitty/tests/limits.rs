@@ -309,22 +309,27 @@ async fn a_flood_is_read_in_turns() {
 #[tokio::test]
 async fn what_was_printed_before_a_timeout_counts_before_it() {
     let sessions = Arc::new(Sessions::default());
-    let spawn = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; exec cat"], "wait": {"text": "UP"}});
+    let printed = std::env::temp_dir().join(format!("awaitty-printed-{}", std::process::id()));
+    let script = "stty -echo; echo UP; read x; echo LATE; : >\"$0\"; exec cat";
+    let spawn = json!({"command": "sh", "args": ["-c", script, printed], "wait": {"text": "UP"}});
     call(&sessions, "spawn", spawn).await.unwrap();
     let entry = sessions.find(Some("s1")).await.unwrap();
-    let wait = json!({"session_id": "s1", "pattern": "LATE", "timeout_ms": 100});
+    const TIMEOUT_MS: u64 = 100;
+    let wait = json!({"session_id": "s1", "pattern": "LATE", "timeout_ms": TIMEOUT_MS});
     let waiting = tokio::spawn({
         let sessions = Arc::clone(&sessions);
         async move { call(&sessions, "wait_for_text", wait).await }
     });
     while entry.handle.call(|driver| driver.session().waits_running()).await != Some(1) {}
-    // The task is kept from everything for longer than the wait lasts, and the program answers meanwhile.
-    let keep = |driver: &mut awaitty::driver::Driver| {
-        driver.send(b"LATE\n", "LATE\n").unwrap();
-        let until = tokio::time::Instant::now() + Duration::from_millis(500);
-        while tokio::time::Instant::now() < until {}
+    // The task is kept from everything for longer than the wait lasts, and until the program has answered.
+    let until = tokio::time::Instant::now() + Duration::from_millis(TIMEOUT_MS);
+    let file = printed.clone();
+    let keep = move |driver: &mut awaitty::driver::Driver| {
+        driver.send(b"\r", "\r").unwrap();
+        while tokio::time::Instant::now() < until || !file.exists() {}
     };
     entry.handle.call(keep).await.unwrap();
+    std::fs::remove_file(printed).unwrap();
     assert_eq!(waiting.await.unwrap().unwrap()["outcome"], "met");
     sessions.shut_down().await;
 }

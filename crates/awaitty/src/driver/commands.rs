@@ -201,8 +201,6 @@ impl Driver {
 
     /// Asks the kernel whether the program waits for input.
     pub(super) fn look(&mut self, buffer: &mut [u8]) {
-        // What it printed before it began to wait is seen first.
-        self.read_some(buffer);
         let is_quiet = self.now().since(self.session.active_at()) >= CARRIED_QUIET;
         let is_reading = match self.reader() {
             Some(Reader::Program) => true,

@@ -15,6 +15,14 @@ use crate::policy;
 /// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
 const LINGER: Duration = Duration::from_millis(10);
 
+/// A read was made; others are served after some.
+pub(super) async fn take_turns(reads: &mut usize) {
+    *reads += 1;
+    if reads.is_multiple_of(policy::READS_IN_A_ROW) {
+        tokio::task::yield_now().await;
+    }
+}
+
 impl Driver {
     /// The program has ended: its last words first, then the exit.
     pub(super) async fn finish(&mut self, buffer: &mut [u8]) {
@@ -38,10 +46,7 @@ impl Driver {
                 ReadEnd::Bytes(count) => {
                     self.take_output(&buffer[..count]);
                     late_reads += usize::from(Instant::now() >= deadline);
-                    reads += 1;
-                    if reads % policy::READS_IN_A_ROW == 0 {
-                        tokio::task::yield_now().await;
-                    }
+                    take_turns(&mut reads).await;
                 }
                 ReadEnd::Closed | ReadEnd::Changed => break,
                 ReadEnd::Drained => {

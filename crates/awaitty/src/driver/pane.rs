@@ -12,6 +12,7 @@ use awaitty_core::{EchoBy, Exit};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
+use super::ends::take_turns;
 use super::{Begun, Driver, Handle, Job};
 use crate::backend::pty::{InputModes, ReadEnd};
 use crate::backend::tmux::{Capture, Pane, PaneInfo, Server};
@@ -380,6 +381,7 @@ impl Driver {
         buffer: &mut [u8],
     ) -> Option<PaneInfo> {
         let (pid, deadline) = (self.pid(), Instant::now() + NOTICED_MAX);
+        let mut reads = 0;
         loop {
             let found = server.pane(id).await.ok();
             let is_open = found.as_ref().is_some_and(|info| {
@@ -392,7 +394,7 @@ impl Driver {
                 && let ReadEnd::Bytes(count) = pane.read(buffer)
             {
                 self.take_output(&buffer[..count]);
-                tokio::task::yield_now().await;
+                take_turns(&mut reads).await;
             }
             server.reap().await;
             tokio::time::sleep_until(Instant::now() + NOTICED_PAUSE).await;
