@@ -321,8 +321,9 @@ async fn what_was_printed_before_a_timeout_counts_before_it() {
         async move { call(&sessions, "wait_for_text", wait).await }
     });
     while entry.handle.call(|driver| driver.session().waits_running()).await != Some(1) {}
-    // The task is kept from everything for longer than the wait lasts, and until the program has answered.
-    let until = tokio::time::Instant::now() + Duration::from_millis(TIMEOUT_MS);
+    // The task is kept from everything until the program has answered, and for twice as long as the wait lasts: the runtime's
+    // timers are a moment late.
+    let until = tokio::time::Instant::now() + Duration::from_millis(2 * TIMEOUT_MS);
     let file = printed.clone();
     let keep = move |driver: &mut awaitty::driver::Driver| {
         driver.send(b"\r", "\r").unwrap();
