@@ -1,7 +1,8 @@
 //! Key names into the bytes that a program expects, for the modes that it has set.
 //!
-//! `enter`, `ctrl+c`, `shift+tab`, `ctrl+alt+x`, `f5`, any character. The plain forms are xterm's; with
-//! modifyOtherKeys or kitty's protocol, keys that have no plain form get theirs.
+//! `enter`, `ctrl+c`, `shift+tab`, `ctrl+alt+x`, `f5`, any character; also as tmux, emacs, vim and browsers spell them:
+//! `C-c`, `^C`, `M-x`, `BTab`, `PPage`, `ArrowDown`. The plain forms are xterm's; with modifyOtherKeys or kitty's protocol,
+//! keys that have no plain form get theirs.
 
 use std::fmt;
 
@@ -25,7 +26,7 @@ impl fmt::Display for KeyError {
         write!(
             f,
             " Keys are one character, or one of enter tab esc space backspace delete insert up down left \
-             right home end pageup pagedown f1 … f24, with ctrl+ alt+ shift+ meta+ before it"
+             right home end pageup pagedown f1 … f24, with ctrl+ alt+ shift+ meta+ (or C- M- S-) before it"
         )
     }
 }
@@ -51,6 +52,33 @@ const NAMED: [&str; 16] = [
     "escape",
 ];
 
+/// Other spellings of the names: those of tmux, of browsers and of keyboards.
+const ALIASES: [(&str, &str); 23] = [
+    ("return", "enter"),
+    ("cr", "enter"),
+    ("escape", "esc"),
+    ("spc", "space"),
+    ("bspace", "backspace"),
+    ("bs", "backspace"),
+    ("del", "delete"),
+    ("dc", "delete"),
+    ("ins", "insert"),
+    ("ic", "insert"),
+    ("arrowup", "up"),
+    ("arrowdown", "down"),
+    ("arrowleft", "left"),
+    ("arrowright", "right"),
+    ("pgup", "pageup"),
+    ("ppage", "pageup"),
+    ("page_up", "pageup"),
+    ("prior", "pageup"),
+    ("pgdn", "pagedown"),
+    ("pgdown", "pagedown"),
+    ("npage", "pagedown"),
+    ("page_down", "pagedown"),
+    ("next", "pagedown"),
+];
+
 const SHIFT: u8 = 1;
 const ALT: u8 = 2;
 const CTRL: u8 = 4;
@@ -71,26 +99,17 @@ enum Name {
 }
 
 impl Key {
-    /// Reads a key's name.
+    /// Parses a key's name.
     ///
     /// # Errors
-    /// If it is not one, with names that look like it.
+    /// Returns the names that look like it if there is no such key.
     pub fn parse(text: &str) -> Result<Key, KeyError> {
-        let mut modifiers = 0;
-        let mut rest = text;
-        while let Some((first, after)) = rest.split_once('+').filter(|(_, after)| !after.is_empty())
-        {
-            modifiers |= match first.to_ascii_lowercase().as_str() {
-                "shift" => SHIFT,
-                "alt" | "option" => ALT,
-                "ctrl" | "control" => CTRL,
-                "meta" | "super" | "cmd" => META,
-                _ => return Err(unknown(text, rest)),
-            };
-            rest = after;
-        }
+        let (modifiers, rest) = split_modifiers(text).ok_or_else(|| unknown(text, text))?;
         let mut chars = rest.chars();
         if let (Some(c), None) = (chars.next(), chars.next()) {
+            // Control has no case: `C-C`, `ctrl+C` and `ctrl+c` are one key.
+            let is_control = modifiers & CTRL != 0 && modifiers & SHIFT == 0;
+            let c = if is_control { c.to_ascii_lowercase() } else { c };
             return Ok(Key { name: Name::Char(c), modifiers });
         }
         let lower = rest.to_ascii_lowercase();
@@ -99,18 +118,12 @@ impl Key {
         {
             return Ok(Key { name: Name::Function(number), modifiers });
         }
-        let name = match lower.as_str() {
-            "return" | "cr" => "enter",
-            "escape" => "esc",
-            "del" => "delete",
-            "ins" => "insert",
-            "pgup" | "page_up" => "pageup",
-            "pgdn" | "pgdown" | "page_down" => "pagedown",
-            "bs" => "backspace",
-            lower => {
-                NAMED.iter().find(|&&name| name == lower).ok_or_else(|| unknown(text, rest))?
-            }
-        };
+        if lower == "btab" || lower == "backtab" {
+            return Ok(Key { name: Name::Named("tab"), modifiers: modifiers | SHIFT });
+        }
+        let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, name)| *name);
+        let name = name.or_else(|| NAMED.iter().find(|&&name| name == lower).copied());
+        let name = name.ok_or_else(|| unknown(text, rest))?;
         Ok(Key { name: Name::Named(name), modifiers })
     }
 
@@ -223,6 +236,32 @@ impl Key {
             _ => format!("{alt}{plain}"),
         }
     }
+}
+
+/// Splits a key's name into its modifiers and the rest: `ctrl+alt+x`, `Ctrl-Alt-x`, `C-M-x`, `^X`. Returns `None` for a
+/// modifier that does not exist.
+fn split_modifiers(text: &str) -> Option<(u8, &str)> {
+    if let Some(rest) = text.strip_prefix('^').filter(|rest| rest.chars().count() == 1) {
+        return Some((CTRL, rest));
+    }
+    let (mut modifiers, mut rest) = (0, text);
+    // A separator at the end is the key itself, as in `ctrl++`.
+    while let Some(at) = rest.find(['+', '-']).filter(|&at| at > 0 && at + 1 < rest.len()) {
+        let is_dash = rest.as_bytes()[at] == b'-';
+        modifiers |= match rest[..at].to_ascii_lowercase().as_str() {
+            "shift" => SHIFT,
+            "s" if is_dash => SHIFT,
+            "alt" | "option" => ALT,
+            // In tmux, emacs and vim `M` is the key that terminals call Alt.
+            "m" | "a" if is_dash => ALT,
+            "ctrl" | "control" => CTRL,
+            "c" if is_dash => CTRL,
+            "meta" | "super" | "cmd" => META,
+            _ => return None,
+        };
+        rest = &rest[at + 1..];
+    }
+    Some((modifiers, rest))
 }
 
 /// The control that a character makes with ctrl.
@@ -377,6 +416,36 @@ mod tests {
             ("alt+enter", "\x1b\r"),
         ] {
             check("", key, expected);
+        }
+    }
+
+    #[test]
+    fn key_names_have_aliases_and_no_case() {
+        for (expected, names) in [
+            ("\x03", &["ctrl+c", "Ctrl-C", "C-c", "^C", "Control+c", "^c", "CTRL+C", "c-C"][..]),
+            ("\x1bx", &["M-x", "alt+x", "Alt-x", "A-x", "m-x"]),
+            ("\x1b[Z", &["S-Tab", "BTab", "shift+tab", "Shift-Tab", "backtab"]),
+            ("\x1b", &["Escape", "esc", "ESC", "^["]),
+            ("\r", &["Return", "enter", "Enter", "CR"]),
+            ("\x1b[B", &["ArrowDown", "down", "Down"]),
+            ("\x1b[5~", &["PgUp", "PPage", "pageup", "PageUp", "page_up"]),
+            ("\x1b[6~", &["PgDn", "NPage", "pagedown"]),
+            ("\x7f", &["BSpace", "backspace", "BS"]),
+            ("\x1b[3~", &["DEL", "DC", "delete"]),
+            ("\x1b[2~", &["IC", "Insert"]),
+            (" ", &["Space", "space"]),
+            ("\x1b[1;5C", &["C-Right", "ctrl+ArrowRight"]),
+            ("\x1b\x18", &["C-M-x", "M-C-x", "ctrl+alt+X"]),
+            ("-", &["-"]),
+            ("^", &["^"]),
+            ("\x1b-", &["M--", "alt+-"]),
+            ("\x1bX", &["M-X"]),
+        ] {
+            names.iter().for_each(|name| check("", name, expected));
+        }
+        check("\x1b[>4;2m", "C-C", "\x1b[27;5;99~");
+        for bad in ["x-y", "C-", "hyper-x", "C-nokey", "^ab"] {
+            assert!(Key::parse(bad).is_err(), "{bad}");
         }
     }
 
