@@ -351,7 +351,7 @@ pub fn encode_mouse(mouse: Mouse, screen: &Screen) -> Vec<u8> {
     let is_release = mouse.action == MouseAction::Release;
     let code = u32::from(mouse.button) + motion;
     match screen.mouse_encoding() {
-        MouseEncoding::Sgr | MouseEncoding::SgrPixels => {
+        MouseEncoding::Sgr => {
             format!("\x1b[<{code};{col};{row}{}", if is_release { 'm' } else { 'M' }).into_bytes()
         }
         MouseEncoding::Urxvt => {

@@ -155,7 +155,8 @@ impl Painter {
 }
 
 /// Keys and the mouse as if nobody had asked for anything.
-const NO_MODES: &str = "\x1b[?1l\x1b>\x1b[?2004l\x1b[?1004l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1016l";
+const NO_MODES: &str =
+    "\x1b[?1l\x1b>\x1b[?2004l\x1b[?1004l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
 
 /// What makes a page's terminal tell of keys and of the mouse as the program wants it.
 fn modes(screen: &Screen) -> String {
@@ -171,7 +172,6 @@ fn modes(screen: &Screen) -> String {
     };
     modes += match encoding {
         MouseEncoding::Sgr => "\x1b[?1006h",
-        MouseEncoding::SgrPixels => "\x1b[?1016h",
         // The page's terminal has no other.
         MouseEncoding::Bytes | MouseEncoding::Utf8 | MouseEncoding::Urxvt => "",
     };

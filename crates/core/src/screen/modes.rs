@@ -190,17 +190,13 @@ pub enum MouseEncoding {
     Sgr,
     /// Decimal, as urxvt does it (mode 1015).
     Urxvt,
-    /// As `Sgr`, in pixels (mode 1016).
-    SgrPixels,
 }
 
 impl MouseEncoding {
-    const NUMBERS: [(u16, MouseEncoding); 4] = [
-        (1005, MouseEncoding::Utf8),
-        (1006, MouseEncoding::Sgr),
-        (1015, MouseEncoding::Urxvt),
-        (1016, MouseEncoding::SgrPixels),
-    ];
+    /// No mode 1016: it counts in pixels, which a terminal without a window does not have. Programs that ask are answered
+    /// that it is not known, and use mode 1006.
+    const NUMBERS: [(u16, MouseEncoding); 3] =
+        [(1005, MouseEncoding::Utf8), (1006, MouseEncoding::Sgr), (1015, MouseEncoding::Urxvt)];
 
     pub(crate) fn from_number(number: u16) -> Option<MouseEncoding> {
         Self::NUMBERS.iter().find(|(n, _)| *n == number).map(|&(_, encoding)| encoding)
