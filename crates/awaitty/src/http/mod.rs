@@ -8,6 +8,7 @@ mod guard;
 mod live;
 mod page;
 mod paint;
+mod syntax;
 mod token;
 
 pub use page::Door;
@@ -331,8 +332,16 @@ async fn mcp<S: ServerHandler>(
         return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
     }
     let is_end = request.method() == Method::DELETE;
+    let is_json = syntax::is_json(request.headers());
+    let request = match syntax::check(request).await {
+        Ok(request) => request,
+        Err(answer) => return answer,
+    };
     let answering = async move {
         let mut answer = service.handle(request).await.map(Body::new);
+        if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return syntax::no_message();
+        }
         // A session has ended when we say so; some clients take "accepted" for a failure.
         if is_end && answer.status() == StatusCode::ACCEPTED {
             *answer.status_mut() = StatusCode::NO_CONTENT;

@@ -321,3 +321,40 @@ fn what_is_asked_for_at_once_has_limits() {
     assert_eq!(serve.ask("DELETE /mcp", &[&bearer, &session], "").status, 204);
     assert_eq!(greet(&serve).0, 200);
 }
+
+#[test]
+fn a_body_that_is_no_message_is_answered_with_an_error_of_json_rpc() {
+    let home = Home::new("malformed");
+    let serve = Serve::start(&home, &[]);
+    let bearer = serve.bearer();
+    let modern_head = [&*bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"];
+    let list = modern("tools/list", json!({}));
+    let cut = &list[..list.len() - 1];
+    let deep = "[".repeat(100_000);
+    for (body, code) in [
+        ("", -32700),
+        ("{", -32700),
+        ("not json", -32700),
+        (cut, -32700),
+        ("{} {}", -32700),
+        (&deep, -32700),
+        ("{}", -32600),
+        ("[1, 2]", -32600),
+        ("\"text\"", -32600),
+    ] {
+        for head in [&modern_head[..], &[&*bearer]] {
+            let answer = serve.post(head, body);
+            let shown = &body[..body.len().min(20)];
+            assert_eq!(answer.status, 400, "{shown}: {}", answer.body);
+            assert!(answer.head.contains("content-type: application/json"), "{}", answer.head);
+            let error: Value = serde_json::from_str(&answer.body).unwrap();
+            assert_eq!((&error["jsonrpc"], &error["id"]), (&json!("2.0"), &Value::Null));
+            assert_eq!(error["error"]["code"], code, "{shown}");
+            assert!(error["error"]["message"].as_str().unwrap().contains("send one"), "{error}");
+        }
+    }
+    let typed = serve.post(&["Content-Type: text/plain", &bearer], "{");
+    assert_eq!(typed.status, 415, "the type is wrong");
+    assert_eq!(serve.post(&[], "{").status, 401, "without a token nothing is read");
+    assert_eq!(serve.post(&modern_head, &list).status, 200);
+}
