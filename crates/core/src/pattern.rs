@@ -43,6 +43,7 @@ pub struct Pattern {
     flags: String,
     source: String,
     crosses_rows: bool,
+    matches_blanks: bool,
 }
 
 impl Pattern {
@@ -97,7 +98,8 @@ impl Pattern {
             .map_err(|error| PatternError::Pattern(explain_size(&error, compiled_max)))?;
         let source = format!("({flags}){pattern}");
         let (text, flags) = (pattern.to_owned(), flags.to_owned());
-        Ok(Pattern { regex, text, flags, source, crosses_rows: crosses_rows(&hir) })
+        let matches_blanks = matches_char(&hir, ' ');
+        Ok(Pattern { regex, text, flags, source, crosses_rows: crosses_rows(&hir), matches_blanks })
     }
 
     /// The pattern as it was given.
@@ -122,6 +124,11 @@ impl Pattern {
     /// Tells whether a match can depend on more than one row.
     pub(crate) fn crosses_rows(&self) -> bool {
         self.crosses_rows
+    }
+
+    /// Returns whether a match can hold a space. Without one, blanks at the end of a row add no match.
+    pub(crate) fn matches_blanks(&self) -> bool {
+        self.matches_blanks
     }
 
     /// Tells whether it matches anywhere in a text.
@@ -168,21 +175,29 @@ fn explain_size(error: &regex::Error, max: usize) -> String {
     }
 }
 
-/// Tells whether a match can hold a line feed, or depends on where the whole text begins or ends.
+/// Returns whether a match can hold a line feed, or depends on where the whole text begins or ends.
 fn crosses_rows(hir: &Hir) -> bool {
+    let looks = hir.properties().look_set();
+    looks.contains(Look::Start) || looks.contains(Look::End) || matches_char(hir, '\n')
+}
+
+/// Returns whether a match can hold an ASCII character.
+fn matches_char(hir: &Hir, c: char) -> bool {
+    let byte = c as u8;
     match hir.kind() {
-        HirKind::Empty => false,
-        HirKind::Look(look) => matches!(look, Look::Start | Look::End),
-        HirKind::Literal(literal) => literal.0.contains(&b'\n'),
+        HirKind::Empty | HirKind::Look(_) => false,
+        HirKind::Literal(literal) => literal.0.contains(&byte),
         HirKind::Class(Class::Unicode(class)) => {
-            class.ranges().iter().any(|range| range.start() <= '\n' && '\n' <= range.end())
+            class.ranges().iter().any(|range| range.start() <= c && c <= range.end())
         }
         HirKind::Class(Class::Bytes(class)) => {
-            class.ranges().iter().any(|range| range.start() <= b'\n' && b'\n' <= range.end())
+            class.ranges().iter().any(|range| range.start() <= byte && byte <= range.end())
         }
-        HirKind::Repetition(repetition) => crosses_rows(&repetition.sub),
-        HirKind::Capture(capture) => crosses_rows(&capture.sub),
-        HirKind::Concat(all) | HirKind::Alternation(all) => all.iter().any(crosses_rows),
+        HirKind::Repetition(repetition) => matches_char(&repetition.sub, c),
+        HirKind::Capture(capture) => matches_char(&capture.sub, c),
+        HirKind::Concat(all) | HirKind::Alternation(all) => {
+            all.iter().any(|hir| matches_char(hir, c))
+        }
     }
 }
 

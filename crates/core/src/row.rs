@@ -38,6 +38,8 @@ pub struct Row {
     pub(crate) styles: Box<[Span<Style>]>,
     pub(crate) ticks: Box<[Span<Tick>]>,
     pub(crate) end: u16,
+    /// Columns up to the last cell that the program wrote, spaces included.
+    pub(crate) written: u16,
     pub(crate) wrapped: bool,
     hash: u64,
 }
@@ -56,6 +58,7 @@ impl Row {
             styles,
             ticks: parts.ticks.as_slice().into(),
             end: parts.end,
+            written: parts.written,
             wrapped: parts.wrapped,
             hash: 0,
         };
@@ -98,6 +101,11 @@ impl Row {
     /// for one that was left empty because a wide character did not fit; else those of the text.
     pub fn end(&self) -> usize {
         usize::from(self.end)
+    }
+
+    /// Returns how many columns the program wrote, spaces at the end included. Erased cells are not written.
+    pub fn written(&self) -> usize {
+        usize::from(self.written)
     }
 
     /// A hash of what is visible.
@@ -198,6 +206,7 @@ pub(crate) struct RowParts {
     pub(crate) styles: Vec<Span<u32>>,
     pub(crate) ticks: Vec<Span<Tick>>,
     pub(crate) end: u16,
+    pub(crate) written: u16,
     pub(crate) wrapped: bool,
 }
 
@@ -208,6 +217,7 @@ impl RowParts {
         self.styles.clear();
         self.ticks.clear();
         self.end = 0;
+        self.written = 0;
         self.wrapped = false;
     }
 

@@ -5,7 +5,7 @@
 //! here depends on the screen's width, so a change of columns does not touch it.
 //!
 //! A packed line: number minus the block's first, flags, `end`, text, then (only if there are any)
-//! shapes, style runs and tick runs; numbers are LEB128.
+//! shapes, style runs, tick runs and the columns written; numbers are LEB128.
 
 use std::collections::VecDeque;
 
@@ -24,6 +24,8 @@ const BLOCK_BYTES: usize = 256 * 1024;
 const WRAPPED: u8 = 1;
 const SHAPES: u8 = 1 << 1;
 const STYLES: u8 = 1 << 2;
+/// The program wrote blanks behind the text.
+const BLANKS: u8 = 1 << 3;
 
 #[derive(Clone, Debug)]
 struct Block {
@@ -288,7 +290,8 @@ impl Block {
         self.offsets.push(self.bytes.len() as u32);
         let flags = if parts.wrapped { WRAPPED } else { 0 }
             | if parts.shapes.is_empty() { 0 } else { SHAPES }
-            | if parts.styles.is_empty() { 0 } else { STYLES };
+            | if parts.styles.is_empty() { 0 } else { STYLES }
+            | if parts.written > parts.end { BLANKS } else { 0 };
         push_number(&mut self.bytes, line.0 - self.first.0);
         self.bytes.push(flags);
         push_number(&mut self.bytes, u64::from(parts.end));
@@ -318,6 +321,9 @@ impl Block {
         push_number(&mut self.bytes, parts.ticks.len() as u64);
         for span in &parts.ticks {
             push_span(&mut self.bytes, span.from, span.to, span.value.0);
+        }
+        if parts.written > parts.end {
+            push_number(&mut self.bytes, u64::from(parts.written));
         }
     }
 }
@@ -376,6 +382,7 @@ impl<'b> Packed<'b> {
             row.styles = (0..self.number()).map(|_| self.span(style)).collect();
         }
         row.ticks = (0..self.number()).map(|_| self.span(Tick)).collect();
+        row.written = if flags & BLANKS != 0 { self.number() as u16 } else { row.end };
         row.seal();
         (line, row)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::frame::Frame;
+use crate::frame::{Cursor, Frame};
 use crate::pattern::Pattern;
 use crate::row::Row;
 use crate::screen::Screen;
@@ -29,41 +29,55 @@ pub(crate) struct Place {
     pub(crate) row: Arc<Row>,
     pub(crate) line: Line,
     pub(crate) index: Option<usize>,
+    /// Blanks behind the text that belong to it: those that the program wrote, and on the cursor's row those up to the
+    /// cursor.
+    blanks: usize,
+}
+
+impl Place {
+    fn new(row: Arc<Row>, line: Line, index: Option<usize>, cursor: Option<Cursor>) -> Place {
+        let before_cursor =
+            cursor.filter(|cursor| Some(cursor.row) == index).map_or(0, |at| at.col);
+        let blanks = row.written().max(before_cursor).saturating_sub(row.width());
+        Place { row, line, index, blanks }
+    }
 }
 
 /// The matches of a pattern in some rows, in order. Nothing but their places and ticks is kept until
 /// one is asked for.
 pub(crate) struct Matches<'p> {
     pattern: &'p Pattern,
-    displayed: Haystack<'p>,
-    unwrapped: Option<Haystack<'p>>,
+    haystacks: Vec<Haystack<'p>>,
     found: Vec<Found>,
 }
 
 struct Found {
-    unwrapped: bool,
+    haystack: usize,
     from: usize,
     tick: Tick,
 }
 
 impl<'p> Matches<'p> {
-    /// Searches rows as they are displayed, joined by line feeds, and then once more with the rows
-    /// that are wrapped joined to what they go on in.
+    /// Searches rows as they are displayed, joined by line feeds; then with wrapped rows joined to the rows that they go
+    /// on in; then both again with the blanks at the ends of rows, for patterns such as `">>> $"`.
     pub(crate) fn new(pattern: &'p Pattern, places: &'p [Place]) -> Matches<'p> {
-        let displayed = Haystack::new(places, false);
         let is_wrapped = places.iter().any(|place| place.row.is_wrapped());
-        let unwrapped = is_wrapped.then(|| Haystack::new(places, true));
-        let mut matches = Matches { pattern, displayed, unwrapped, found: Vec::new() };
-        for (unwrapped, haystack) in
-            [(false, Some(&matches.displayed)), (true, matches.unwrapped.as_ref())]
-        {
-            let Some(haystack) = haystack else { continue };
-            for found in pattern.regex().find_iter(&haystack.text) {
-                let tick = haystack.newest_tick(found.start(), found.end());
-                matches.found.push(Found { unwrapped, from: found.start(), tick });
-            }
+        let has_blanks = pattern.matches_blanks() && places.iter().any(|place| place.blanks > 0);
+        let forms = [(false, false), (true, false), (false, true), (true, true)];
+        let haystacks: Vec<Haystack> = forms
+            .into_iter()
+            .filter(|&(unwrapped, padded)| (is_wrapped || !unwrapped) && (has_blanks || !padded))
+            .map(|(unwrapped, padded)| Haystack::new(places, unwrapped, padded))
+            .collect();
+        let mut found = Vec::new();
+        for (index, haystack) in haystacks.iter().enumerate() {
+            found.extend(pattern.regex().find_iter(&haystack.text).map(|one| Found {
+                haystack: index,
+                from: one.start(),
+                tick: haystack.newest_tick(one.start(), one.end()),
+            }));
         }
-        matches
+        Matches { pattern, haystacks, found }
     }
 
     /// The newest tick of any match; `None` if there is none.
@@ -91,7 +105,7 @@ impl<'p> Matches<'p> {
     }
 
     fn describe(&self, found: &Found) -> Option<Match> {
-        let haystack = if found.unwrapped { self.unwrapped.as_ref()? } else { &self.displayed };
+        let haystack = &self.haystacks[found.haystack];
         let captures = self.pattern.regex().captures_at(&haystack.text, found.from)?;
         let groups = captures.iter().skip(1).map(|group| Some(group?.as_str().to_owned()));
         let place = &haystack.places[haystack.place_of(found.from)];
@@ -114,17 +128,20 @@ struct Haystack<'p> {
 }
 
 impl<'p> Haystack<'p> {
-    fn new(places: &'p [Place], unwrapped: bool) -> Haystack<'p> {
+    fn new(places: &'p [Place], unwrapped: bool, padded: bool) -> Haystack<'p> {
         let mut text = String::new();
         let mut starts = Vec::with_capacity(places.len());
         for (i, place) in places.iter().enumerate() {
             starts.push(text.len());
             text.push_str(place.row.text());
-            if unwrapped && place.row.is_wrapped() {
+            let goes_on = unwrapped && place.row.is_wrapped();
+            if goes_on {
                 // Blanks at the end of a row are part of the line that goes on.
-                let blanks = place.row.end().saturating_sub(place.row.width());
-                text.extend(std::iter::repeat_n(' ', blanks));
-            } else if i + 1 < places.len() {
+                push_blanks(&mut text, place.row.end().saturating_sub(place.row.width()));
+            } else if padded {
+                push_blanks(&mut text, place.blanks);
+            }
+            if !goes_on && i + 1 < places.len() {
                 text.push('\n');
             }
         }
@@ -153,8 +170,12 @@ impl<'p> Haystack<'p> {
     }
 }
 
+fn push_blanks(text: &mut String, count: usize) {
+    text.extend(std::iter::repeat_n(' ', count));
+}
+
 fn screen_place(screen: &Screen, row: usize) -> Place {
-    Place { row: screen.row(row), line: screen.line(row), index: Some(row) }
+    Place::new(screen.row(row), screen.line(row), Some(row), Some(screen.cursor()))
 }
 
 pub(crate) fn screen_places(screen: &Screen) -> Vec<Place> {
@@ -180,36 +201,76 @@ fn drawn_rows(screen: &Screen) -> impl Iterator<Item = usize> + '_ {
     lines.filter(move |rows| rows.clone().any(drawn)).flatten()
 }
 
-/// The text of the rows that were drawn since the last look, just as [`Matches`] searches them. Most looks find nothing,
-/// and need no more of the rows than this.
+/// The text of the rows that were drawn since the last look, in the forms that [`Matches`] searches. Most looks find
+/// nothing, and need no more of the rows than this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Glance {
-    displayed: String,
-    unwrapped: String,
+    plain: Forms,
+    /// With the blanks at the ends of rows, where there are any and a pattern can match them.
+    padded: Forms,
     is_wrapped: bool,
+    has_blanks: bool,
     rows: usize,
 }
 
-impl Glance {
-    /// Looks at a screen.
-    pub(crate) fn take(&mut self, screen: &Screen) {
+/// Rows as they are displayed, and with wrapped rows joined.
+#[derive(Clone, Debug, Default)]
+struct Forms {
+    displayed: String,
+    unwrapped: String,
+}
+
+impl Forms {
+    fn clear(&mut self) {
         self.displayed.clear();
         self.unwrapped.clear();
-        (self.is_wrapped, self.rows) = (false, 0);
+    }
+
+    /// Begins a row; `goes_on` if it continues the row before.
+    fn begin_row(&mut self, is_first: bool, goes_on: bool) {
+        if !is_first {
+            self.displayed.push('\n');
+        }
+        if !goes_on {
+            self.unwrapped.push('\n');
+        }
+    }
+
+    fn has(&self, pattern: &Pattern, is_wrapped: bool) -> bool {
+        pattern.is_match(&self.displayed) || is_wrapped && pattern.is_match(&self.unwrapped)
+    }
+}
+
+impl Glance {
+    /// Looks at a screen; at the blanks at the ends of rows, too, if `wants_blanks`.
+    pub(crate) fn take(&mut self, screen: &Screen, wants_blanks: bool) {
+        self.plain.clear();
+        self.padded.clear();
+        (self.is_wrapped, self.has_blanks, self.rows) = (false, false, 0);
+        let cursor = screen.cursor();
         let mut goes_on = true;
         for row in drawn_rows(screen) {
-            if self.rows > 0 {
-                self.displayed.push('\n');
+            self.plain.begin_row(self.rows == 0, goes_on);
+            let from = self.plain.displayed.len();
+            let blanks = screen.push_text(row, &mut self.plain.displayed);
+            let text = &self.plain.displayed[from..];
+            self.plain.unwrapped.push_str(text);
+            push_blanks(&mut self.plain.unwrapped, blanks.of_line);
+            let continues = std::mem::replace(&mut goes_on, screen.is_row_wrapped(row));
+            if wants_blanks {
+                let mut trailing = blanks.written;
+                if row == cursor.row {
+                    trailing = trailing.max(cursor.col.saturating_sub(screen.row(row).width()));
+                }
+                self.has_blanks |= trailing > 0;
+                self.padded.begin_row(self.rows == 0, continues);
+                self.padded.displayed.push_str(text);
+                push_blanks(&mut self.padded.displayed, trailing);
+                self.padded.unwrapped.push_str(text);
+                let trailing = if goes_on { blanks.of_line } else { trailing };
+                push_blanks(&mut self.padded.unwrapped, trailing);
             }
-            if !goes_on {
-                self.unwrapped.push('\n');
-            }
-            let from = self.displayed.len();
-            let blanks = screen.push_text(row, &mut self.displayed);
-            goes_on = screen.is_row_wrapped(row);
             self.is_wrapped |= goes_on;
-            self.unwrapped.push_str(&self.displayed[from..]);
-            self.unwrapped.extend(std::iter::repeat_n(' ', blanks));
             self.rows += 1;
         }
     }
@@ -221,7 +282,9 @@ impl Glance {
 
     /// Tells whether a pattern matches anywhere in them.
     pub(crate) fn has(&self, pattern: &Pattern) -> bool {
-        pattern.is_match(&self.displayed) || self.is_wrapped && pattern.is_match(&self.unwrapped)
+        let is_padded = self.has_blanks && pattern.matches_blanks();
+        self.plain.has(pattern, self.is_wrapped)
+            || is_padded && self.padded.has(pattern, self.is_wrapped)
     }
 }
 
@@ -234,13 +297,13 @@ pub(crate) fn all_places(screen: &Screen, from: Line) -> Vec<Place> {
         // What it went on in may have been erased or moved away since.
         last.wrapped &= screen.is_top_continued();
     }
-    let off = rows.into_iter().map(|(line, row)| Place { row: Arc::new(row), line, index: None });
+    let off = rows.into_iter().map(|(line, row)| Place::new(Arc::new(row), line, None, None));
     off.chain(screen_places(screen)).collect()
 }
 
 pub(crate) fn frame_places(frame: &Frame) -> Vec<Place> {
     let rows = frame.rows().iter().enumerate();
-    rows.map(|(i, row)| Place { row: Arc::clone(row), line: frame.line(i), index: Some(i) })
+    rows.map(|(i, row)| Place::new(Arc::clone(row), frame.line(i), Some(i), Some(frame.cursor())))
         .collect()
 }
 
@@ -257,17 +320,22 @@ mod tests {
             "0123456789012345678世 a wide one that does not fit",
             "e\u{301} and 世界\r\n\x1b[1mbold\x1b[m\x1b[3;5Hx\x1b[1K",
             "0123456789              \x1b[5Gx",
+            "name:  \r\npadded with blanks   \r\nerased   \x1b[8G\x1b[K\r\nprompt>\x1b[12G",
+            "a long prompt that is wrapped, and then some more: ",
         ] {
             let mut screen = Screen::new(20, 5, 10);
             screen.feed(b"before\r\n");
             screen.advance_tick();
             screen.feed(bytes.as_bytes());
             let mut glance = Glance::default();
-            glance.take(&screen);
+            glance.take(&screen, true);
             let places = drawn_places(&screen);
             assert_eq!(glance.rows, places.len(), "{bytes:?}");
-            assert_eq!(glance.displayed, Haystack::new(&places, false).text, "{bytes:?}");
-            assert_eq!(glance.unwrapped, Haystack::new(&places, true).text, "{bytes:?}");
+            for (forms, padded) in [(&glance.plain, false), (&glance.padded, true)] {
+                let text = |unwrapped: bool| Haystack::new(&places, unwrapped, padded).text;
+                assert_eq!(forms.displayed, text(false), "{bytes:?}");
+                assert_eq!(forms.unwrapped, text(true), "{bytes:?}");
+            }
         }
     }
 }

@@ -196,7 +196,8 @@ impl Waits {
 
     /// Shows the waits for text the rows that were drawn since the last look.
     pub(crate) fn judge(&mut self, screen: &Screen) {
-        self.glance.take(screen);
+        let wants_blanks = self.groups.values().any(|group| group.pattern.matches_blanks());
+        self.glance.take(screen, wants_blanks);
         if self.glance.is_empty() {
             return;
         }

@@ -306,6 +306,60 @@ fn s3_2_a_match_counts_if_one_of_its_cells_was_drawn() {
     check(&alternate, &["@20 w2 Met \"two\" line 2 fresh", "@60 w1 Timeout \"one\" line 1 stale"]);
 }
 
+/// Starts a wait for each pattern on a screen that shows `printed`, and returns which of them match.
+fn matching<'p>(printed: &'static str, patterns: &[&'p str]) -> Vec<&'p str> {
+    let ask = |pattern: &&str| (1, Wait(text(pattern), Since::Screen, 0));
+    let mut script = vec![(0, Print(printed))];
+    script.extend(patterns.iter().map(ask));
+    let log = run(&script);
+    let is_met = |(line, _): &(&String, &&'p str)| line.contains(" Met ");
+    log.iter().zip(patterns).filter(is_met).map(|(_, &pattern)| pattern).collect()
+}
+
+#[test]
+fn s3_3_written_blanks_and_the_cursor_count_at_the_end_of_a_row() {
+    let prompts = [">>> ", ">>> $", "^>>> $", r">>>\s$", ">>>$", ">>>  "];
+    assert_eq!(matching(">>> ", &prompts), &prompts[..5]);
+    assert_eq!(matching("Python 3\r\n>>> ", &prompts), &prompts[..5]);
+    assert_eq!(matching("Password: ", &["Password: $", "Password:$", "Password: {2}"]).len(), 2);
+    // The cursor stands behind blanks that the program did not write.
+    assert_eq!(matching("Name:\x1b[2C", &["Name:  $", "Name: {2}", "Name: {3}"]).len(), 2);
+    // The blanks of another row count only if the program wrote them.
+    assert_eq!(matching("a \r\nb\r\n", &["^a $", "^a$", "^b$", "^b $"]), ["^a $", "^a$", "^b$"]);
+    // Erased cells are not written ones.
+    assert_eq!(matching("ab  \x1b[1;3H\x1b[K\r\n", &["ab $", "ab$"]), ["ab$"]);
+}
+
+#[test]
+fn s3_3_a_pattern_is_tried_without_trailing_blanks_too() {
+    let padded = "text                          \r\nmore      \r\n";
+    let patterns = ["^text$", "text$", r"text\nmore$", r"more\s+$", "more {6}$"];
+    assert_eq!(matching(padded, &patterns), patterns);
+    // On the alternate screen as well, and after the row has left the screen.
+    let full = "\x1b[?1049h\x1b[Hmenu   \x1b[2;1Hitem   ";
+    assert_eq!(matching(full, &["menu$", "menu   $", r"menu\nitem"]).len(), 3);
+    let script = [
+        (0, Type("")),
+        (1, Print("name: \r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n")),
+        (2, Wait(text("name: $"), Since::Input, 0)),
+        (3, Wait(text("name:$"), Since::Input, 0)),
+    ];
+    let log = run(&script);
+    assert!(log.iter().all(|line| line.contains("Met")), "{log:?}");
+}
+
+#[test]
+fn s3_3_a_prompt_ends_a_wait_that_was_running() {
+    let script = [
+        (0, Wait(text(">>> $"), Since::Input, 100)),
+        (0, Wait(text("^Name: "), Since::Input, 100)),
+        (10, Print("Python 3\r\n>>> ")),
+        (20, Print("\r\nName:")),
+        (30, Print(" ")),
+    ];
+    check(&script, &["@10 w1 Met \">>> \" line 2 fresh", "@30 w2 Met \"Name: \" line 3 fresh"]);
+}
+
 #[test]
 fn s3_2_a_pattern_is_tried_on_rows_and_on_unwrapped_lines() {
     let long = "0123456789012345678901234567DONE and more\r\n";

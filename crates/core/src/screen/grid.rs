@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use super::cell::{Cell, Glyph};
 use crate::Tick;
-use crate::intern::Interner;
-use crate::row::{Row, RowParts, extend_spans};
+use crate::row::Row;
 
 /// A row of cells.
 #[derive(Clone, Debug)]
@@ -242,92 +241,6 @@ impl GridRow {
         let lost = |cell: &Cell| cell.tick >= tick || !cell.glyph.is_blank();
         from < to && self.cells[from..to].iter().any(lost)
     }
-
-    /// Takes the row apart into text and runs.
-    pub(crate) fn render(&self, clusters: &Interner<Box<str>>, parts: &mut RowParts) {
-        parts.clear();
-        parts.wrapped = self.wrapped;
-        let cells = self.used_cells();
-        let shown = self.text_cells();
-        let text_end = shown.len();
-        if is_ascii(shown) {
-            push_ascii(shown, &mut parts.text);
-        } else {
-            for cell in shown {
-                let bytes = push_glyph(cell.glyph, clusters, &mut parts.text);
-                if bytes > 0 {
-                    parts.push_shape(bytes, cell.glyph.is_wide());
-                }
-            }
-        }
-        let mut from = 0;
-        while let Some(&Cell { style, tick, .. }) = cells.get(from) {
-            let same = |cell: &Cell| cell.style == style && cell.tick == tick;
-            let len = cells[from..].iter().position(|cell| !same(cell));
-            let to = len.map_or(cells.len(), |len| from + len);
-            if style != 0 {
-                extend_spans(&mut parts.styles, from as u16, to as u16, style);
-            }
-            if tick != Tick(0) {
-                extend_spans(&mut parts.ticks, from as u16, to as u16, tick);
-            }
-            from = to;
-        }
-        parts.end = if self.wrapped { self.line_end() } else { text_end } as u16;
-    }
-
-    /// Adds the row's text to another, and says how many blanks of its line follow it: what a look needs of it.
-    pub(crate) fn push_text(&self, clusters: &Interner<Box<str>>, text: &mut String) -> usize {
-        let shown = self.text_cells();
-        if is_ascii(shown) {
-            push_ascii(shown, text);
-        } else {
-            for cell in shown {
-                push_glyph(cell.glyph, clusters, text);
-            }
-        }
-        if self.wrapped { self.line_end().saturating_sub(shown.len()) } else { 0 }
-    }
-
-    /// The cells up to the last that shows anything.
-    fn text_cells(&self) -> &[Cell] {
-        let cells = self.used_cells();
-        let shown = |cell: &Cell| cell.glyph.as_ascii() != Some(b' ');
-        &cells[..cells.iter().rposition(shown).map_or(0, |last| last + 1)]
-    }
-
-    /// How many cells of a wrapped row belong to its line: not a last one that was left empty.
-    pub(crate) fn line_end(&self) -> usize {
-        let cols = self.cells.len();
-        cols - usize::from(cols > 1 && self.cells[cols - 1].glyph.is_blank())
-    }
-}
-
-fn is_ascii(cells: &[Cell]) -> bool {
-    Glyph::are_ascii(cells.iter().map(|cell| cell.glyph))
-}
-
-fn push_ascii(cells: &[Cell], text: &mut String) {
-    // A string takes bytes only one by one, each with a check; so some are put together, and checked at once.
-    let mut bytes = [0; 128];
-    for cells in cells.chunks(bytes.len()) {
-        let bytes = &mut bytes[..cells.len()];
-        for (byte, cell) in bytes.iter_mut().zip(cells) {
-            *byte = cell.glyph.as_ascii().unwrap_or(b' ');
-        }
-        text.push_str(std::str::from_utf8(bytes).unwrap_or_default());
-    }
-}
-
-/// Adds what a cell shows, and says how many bytes that are.
-fn push_glyph(glyph: Glyph, clusters: &Interner<Box<str>>, text: &mut String) -> usize {
-    let before = text.len();
-    if let Some(number) = glyph.as_cluster() {
-        text.push_str(clusters.value(number));
-    } else if let Some(c) = glyph.as_char() {
-        text.push(c);
-    }
-    text.len() - before
 }
 
 /// A rectangle of the grid.

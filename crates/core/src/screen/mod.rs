@@ -34,6 +34,7 @@ mod sgr;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod text;
 mod view;
 mod width;
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::grid::Grid;
 use super::modes::{Mode, MouseEncoding, MouseTracking};
 use super::palette::Special;
+use super::text::Blanks;
 use super::{Event, Mark, Screen};
 use crate::frame::Cursor;
 use crate::lines::LineNumbers;
@@ -38,8 +39,8 @@ impl Screen {
         self.grid().row(row).is_wrapped()
     }
 
-    /// Adds the text of a visible row to another, and says how many blanks of its line follow it.
-    pub(crate) fn push_text(&self, row: usize, text: &mut String) -> usize {
+    /// Appends the text of a visible row to `text` and returns how many blanks follow it.
+    pub(crate) fn push_text(&self, row: usize, text: &mut String) -> Blanks {
         self.grid().row(row).push_text(&self.clusters, text)
     }
 
