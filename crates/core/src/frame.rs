@@ -187,7 +187,8 @@ impl Frame {
             while let Some(first) = (from..width).find(|&col| is_hidden(col)) {
                 from = (first..=width).find(|&col| !is_hidden(col)).unwrap_or(width);
                 let text = row.slice(first, from).trim();
-                if !text.is_empty() {
+                // A border in the colour behind it is decoration.
+                if text.contains(char::is_alphanumeric) {
                     found.push(Selection {
                         row: index,
                         from: first,
