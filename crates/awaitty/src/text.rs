@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use awaitty_core::{ChangeKind, Diff, Frame};
+use awaitty_core::{ChangeKind, Diff, Frame, SelectionChange};
 
 use crate::policy;
 
@@ -124,28 +124,63 @@ pub fn frame_rows(frame: &Frame) -> Vec<(usize, String)> {
     frame.rows().iter().enumerate().map(|(i, row)| (i + 1, visible(row.text()))).collect()
 }
 
-/// What changed, for a reader.
-pub fn diff_text(diff: &Diff) -> String {
+/// Returns what changed on a screen of so many rows, for a reader.
+pub fn diff_text(diff: &Diff, rows: usize) -> String {
     let mut text = String::new();
-    if diff.scrolled != 0 {
+    if diff.scrolled != 0 && !diff.is_replaced(rows) {
         let _ = writeln!(text, "scrolled {}", diff.scrolled);
     }
+    let (mut removed, mut styled) = (Vec::new(), Vec::new());
     for change in &diff.changes {
+        if !removed.is_empty() && change.kind != ChangeKind::Removed {
+            let _ = writeln!(text, "{}\t(blank now)", ranges(&std::mem::take(&mut removed)));
+        }
         let row = change.row + 1;
-        let _ = match change.kind {
-            ChangeKind::Removed => writeln!(text, "{row}\t(blank now)"),
-            ChangeKind::Style => {
-                writeln!(text, "{row}\t{} (style)", visible(change.now.text()))
-            }
-            ChangeKind::Changed | ChangeKind::Added => {
-                writeln!(text, "{row}\t{}", visible(change.now.text()))
-            }
+        let mark = match change.selection {
+            Some(SelectionChange::Selected) => " (selected)",
+            Some(SelectionChange::Deselected) => " (deselected)",
+            None => "",
         };
+        match change.kind {
+            ChangeKind::Removed => removed.push(row),
+            ChangeKind::Style if mark.is_empty() => styled.push(row),
+            ChangeKind::Style | ChangeKind::Changed | ChangeKind::Added => {
+                let _ = writeln!(text, "{row}\t{}{mark}", visible(change.now.text()));
+            }
+        }
+    }
+    if !removed.is_empty() {
+        let _ = writeln!(text, "{}\t(blank now)", ranges(&removed));
+    }
+    if diff.is_replaced(rows) {
+        text.push_str("all other rows are blank now\n");
+    }
+    if !styled.is_empty() {
+        let _ = writeln!(text, "only the style changed: rows {}", ranges(&styled));
+    }
+    if diff.reversed {
+        text.push_str("the colours of the whole screen are inverted\n");
     }
     if diff.is_empty() {
         text.push_str("nothing changed\n");
     }
     text
+}
+
+/// Writes rising numbers as `3-5,9`.
+fn ranges(numbers: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, to)) if *to + 1 == number => *to = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let run = |&(from, to): &(usize, usize)| match from == to {
+        true => from.to_string(),
+        false => format!("{from}-{to}"),
+    };
+    runs.iter().map(run).collect::<Vec<_>>().join(",")
 }
 
 /// A line of output as one of several in a result.
@@ -219,6 +254,39 @@ mod tests {
         assert!(text.chars().count() <= 200, "{text}");
         assert!(text.starts_with("aaa") && text.ends_with("bbb"));
         assert!(text.contains("characters left out: ask for rows"));
+    }
+
+    /// Returns what a reader is shown of a change of a screen of 6 rows.
+    fn shown(before: &str, after: &str) -> String {
+        let mut session = Session::new(Time::from_ms(0), 20, 6, 10);
+        session.handle_output(Time::from_ms(0), before.as_bytes());
+        session.handle_drained(Time::from_ms(0));
+        let seq = session.frame().seq();
+        session.handle_output(Time::from_ms(1), after.as_bytes());
+        session.handle_drained(Time::from_ms(1));
+        diff_text(&session.history().diff_since(seq).unwrap(), 6)
+    }
+
+    #[test]
+    fn a_diff_names_rows_of_which_only_the_style_changed() {
+        let styles = "\x1b[31ma\x1b[m\r\n\x1b[31mb\x1b[m\r\nc\r\n\x1b[31md";
+        assert_eq!(
+            shown("a\r\nb\r\nc\r\nd", &format!("\x1b[H{styles}")),
+            "only the style changed: rows 1-2,4\n"
+        );
+        let menu = "\x1b[H\x1b[mone\r\n\x1b[7mtwo\x1b[m";
+        assert_eq!(
+            shown("\x1b[7mone\x1b[m\r\ntwo", menu),
+            "1\tone (deselected)\n2\ttwo (selected)\n"
+        );
+    }
+
+    #[test]
+    fn a_diff_names_a_run_of_blank_rows_once() {
+        let rows = "a\r\nb\r\nc\r\nd\r\ne";
+        assert_eq!(shown(rows, "\x1b[2;1H\x1b[K\r\n\x1b[K\r\n\x1b[K"), "2-4\t(blank now)\n");
+        assert_eq!(shown(rows, "\x1b[2J\x1b[Hx"), "1\tx\nall other rows are blank now\n");
+        assert_eq!(shown("$ ", "\r\nls"), "2\tls\n", "the first lines do not scroll");
     }
 
     #[test]

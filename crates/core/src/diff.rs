@@ -1,11 +1,12 @@
-//! What changed between two frames, in the fewest rows: a scroll is one number, not forty rows.
+//! Finds what changed between two frames, in the fewest rows: a scroll is one number, not forty rows.
 //!
 //! The law: shift the old rows up by `scrolled` (down if negative), blanks coming in; then set each
 //! row in `changes` to its text and style. That gives the new frame, always.
 
 use std::sync::Arc;
 
-use crate::frame::Frame;
+use crate::Tick;
+use crate::frame::{Frame, Selection};
 use crate::row::{Row, Span};
 use crate::style::Style;
 
@@ -28,6 +29,15 @@ pub enum ChangeKind {
     Style,
 }
 
+/// How the selection of a row changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectionChange {
+    /// It has a selected span that it did not have.
+    Selected,
+    /// It has no selected span any more.
+    Deselected,
+}
+
 /// A row that changed.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -39,6 +49,8 @@ pub struct Change {
     pub now: Arc<Row>,
     /// The columns whose style is another now, for [`ChangeKind::Style`], with that style.
     pub spans: Vec<Span<Style>>,
+    /// How its selection changed, if it did.
+    pub selection: Option<SelectionChange>,
 }
 
 /// What changed between two frames of the same size.
@@ -59,12 +71,24 @@ impl Diff {
             return None;
         }
         let reversed = old.is_reverse() != new.is_reverse();
-        let (old, new) = (old.rows(), new.rows());
         let scrolled = shift_between(old, new);
-        let changes = (0..new.len())
-            .filter_map(|row| change(shifted(old, scrolled, row), &new[row], row))
+        let (old_rows, new_rows) = (old.rows(), new.rows());
+        let mut changes: Vec<Change> = (0..new_rows.len())
+            .filter_map(|row| change(shifted(old_rows, scrolled, row), &new_rows[row], row))
             .collect();
+        if !changes.is_empty() {
+            let (before, after) = (old.selection(), new.selection());
+            for change in &mut changes {
+                let old_row = change.row.checked_add_signed(scrolled);
+                change.selection = selection_change(&before, old_row, &after, change.row);
+            }
+        }
         Some(Diff { scrolled, changes, reversed })
+    }
+
+    /// Returns whether nothing of the old screen is left where it was, so that all rows are new or blank.
+    pub fn is_replaced(&self, rows: usize) -> bool {
+        self.scrolled.unsigned_abs() >= rows
     }
 
     /// Tells whether nothing changed.
@@ -107,7 +131,25 @@ fn change(old: Option<&Arc<Row>>, new: &Arc<Row>, row: usize) -> Option<Change> 
     } else {
         (ChangeKind::Changed, Vec::new())
     };
-    Some(Change { kind, row, now: Arc::clone(new), spans })
+    Some(Change { kind, row, now: Arc::clone(new), spans, selection: None })
+}
+
+/// Returns how the selected spans of a row changed. Their text may have changed as well.
+fn selection_change(
+    before: &[Selection],
+    old_row: Option<usize>,
+    after: &[Selection],
+    row: usize,
+) -> Option<SelectionChange> {
+    let old: Vec<_> = before.iter().filter(|span| Some(span.row) == old_row).collect();
+    let new: Vec<_> = after.iter().filter(|span| span.row == row).collect();
+    let is_old =
+        |span: &&Selection| old.iter().any(|old| (old.from, old.to) == (span.from, span.to));
+    if new.iter().any(|span| !is_old(span)) {
+        Some(SelectionChange::Selected)
+    } else {
+        (old.len() > new.len()).then_some(SelectionChange::Deselected)
+    }
 }
 
 /// The columns whose style differs, with the new style.
@@ -124,9 +166,13 @@ fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
     spans
 }
 
-/// The shift after which the fewest characters have to be said. Saying the whole new screen is one
-/// of the candidates (everything scrolled away), so a diff is never larger than that.
-pub(crate) fn shift_between(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
+/// Returns the shift after which the fewest characters have to be said. Saying the whole new screen is one of the
+/// candidates (nothing of the old one is left), so a diff is never larger than that. Any other shift has to be a scroll.
+pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
+    let is_same_screen = old.is_alternate() == new.is_alternate();
+    // A full-screen program may draw the rows again that it scrolls.
+    let drawn_until = if new.is_alternate() { None } else { Some(old.tick()) };
+    let (old, new) = (old.rows(), new.rows());
     let rows = new.len() as isize;
     let cost = |scrolled: isize, limit: usize| {
         let mut sum = 0;
@@ -136,7 +182,8 @@ pub(crate) fn shift_between(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
                 None => new.is_blank(),
             };
             if !same {
-                sum += new.text().len() + ROW_COST;
+                // A run of rows that are blank now is named in one line.
+                sum += if new.is_blank() { 1 } else { new.text().len() + ROW_COST };
             }
             if sum >= limit {
                 break;
@@ -151,6 +198,9 @@ pub(crate) fn shift_between(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
         if least == 0 {
             break;
         }
+        if scrolled != rows && !(is_same_screen && has_moved(old, new, scrolled, drawn_until)) {
+            continue;
+        }
         let said = if scrolled == rows { 0 } else { SCROLL_COST };
         let cost = cost(scrolled, least) + said;
         if cost < least {
@@ -158,4 +208,21 @@ pub(crate) fn shift_between(old: &[Arc<Row>], new: &[Arc<Row>]) -> isize {
         }
     }
     best
+}
+
+/// Returns whether a row with text moved by that shift and was not drawn at its new place. A program that prints the same
+/// lines again has not scrolled.
+fn has_moved(
+    old: &[Arc<Row>],
+    new: &[Arc<Row>],
+    scrolled: isize,
+    drawn_until: Option<Tick>,
+) -> bool {
+    let is_moved = |(row, new): (usize, &Arc<Row>)| {
+        let has_text = !new.text().is_empty();
+        has_text
+            && shifted(old, scrolled, row).is_some_and(|old| old.looks_like(new))
+            && drawn_until.is_none_or(|tick| new.newest_tick(0, new.width()) <= tick)
+    };
+    new.iter().enumerate().any(is_moved)
 }

@@ -60,7 +60,7 @@ pub use channel::{
     Channels, Signal, Signalled, check_channel_name,
 };
 pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
-pub use diff::{Change, ChangeKind, Diff};
+pub use diff::{Change, ChangeKind, Diff, SelectionChange};
 pub use frame::{Cursor, Frame, Selection};
 pub use history::{FRAMES_MAX, History};
 pub use keys::{Key, KeyError, Mouse, MouseAction, encode_mouse};

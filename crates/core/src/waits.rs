@@ -395,7 +395,7 @@ fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) 
     if old.len() != frame.rows().len() || anchor.frame.cols() != frame.cols() {
         return true;
     }
-    let scrolled = if anchor.echo_counts { 0 } else { shift_between(old, frame.rows()) };
+    let scrolled = if anchor.echo_counts { 0 } else { shift_between(&anchor.frame, frame) };
     if scrolled.unsigned_abs() > anchor.enters {
         return true;
     }

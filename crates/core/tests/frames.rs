@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use awaitty_core::{ChangeKind, FRAMES_MAX, Frame, Seq, Session, Style, Time};
+use awaitty_core::{ChangeKind, FRAMES_MAX, Frame, SelectionChange, Seq, Session, Style, Time};
 
 const COLS: usize = 20;
 const ROWS: usize = 6;
@@ -222,6 +222,41 @@ fn diffs_know_scrolling() {
     assert_eq!(diff(full, "\r\nseven"), "scrolled 1; added 5 \"seven\"");
     assert_eq!(diff(full, "\x1b[H\x1bMzero"), "scrolled -1; added 0 \"zero\"");
     assert_eq!(diff(full, "\x1b[2S"), "scrolled 2");
+}
+
+#[test]
+fn lines_that_are_printed_again_elsewhere_did_not_scroll() {
+    // A shell that prints its first lines, and then what stood above them.
+    let printed = diff("$ ls", "\x1b[H\x1b[Kfirst\r\nsecond\r\n$ ls");
+    assert_eq!(printed, "scrolled 0; changed 0 \"first\"; added 1 \"second\"; added 2 \"$ ls\"");
+    // On the alternate screen a program may draw what it scrolls.
+    let full = "\x1b[?1049h\x1b[Hone\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
+    let drawn = "\x1b[Htwo\x1b[K\r\nthree\x1b[K\r\nfour\x1b[K\r\nfive\x1b[K\r\nsix\x1b[K\r\nseven";
+    assert_eq!(diff(full, drawn), "scrolled 1; added 5 \"seven\"");
+}
+
+#[test]
+fn a_diff_tells_the_row_that_is_selected_from_the_one_that_was() {
+    let mut session = session();
+    let menu = "\x1b[7mone\x1b[m\r\ntwo\r\nthree\x1b[4;1H\x1b[31mred\x1b[m";
+    let seq = show(&mut session, 0, menu).seq();
+    show(&mut session, 1, "\x1b[Hone\r\n\x1b[7mtwo\x1b[m\x1b[4;1Hred");
+    let diff = session.history().diff_since(seq).expect("the frame is kept");
+    let rows: Vec<_> = diff.changes.iter().map(|change| (change.row, change.selection)).collect();
+    assert_eq!(
+        rows,
+        [(0, Some(SelectionChange::Deselected)), (1, Some(SelectionChange::Selected)), (3, None)]
+    );
+}
+
+#[test]
+fn after_the_alternate_screen_the_main_screen_is_compared_with_what_it_was() {
+    let mut session = session();
+    let main = show(&mut session, 0, "$ vi").seq();
+    let shown = show(&mut session, 1, "\x1b[?1049h\x1b[Hfile");
+    assert_eq!(session.comparable(&shown).seq(), shown.seq(), "it is still shown");
+    show(&mut session, 2, "\x1b[?1049l\r\n$ ");
+    assert_eq!(session.comparable(&shown).seq(), main);
 }
 
 #[test]

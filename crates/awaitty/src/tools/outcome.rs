@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use awaitty_core::{ChangeKind, Diff, Finding, Frame, Match, Outcome, Seq, WaitEnded};
+use awaitty_core::{
+    ChangeKind, Diff, Finding, Frame, Match, Outcome, SelectionChange, Seq, WaitEnded,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,6 +80,9 @@ pub(crate) struct ChangeOutput {
     /// For `style`: the columns, from 1 and inclusive, whose style changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     spans: Vec<[u16; 2]>,
+    /// `selected` or `deselected`, if its selection changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selection: Option<&'static str>,
 }
 
 /// The changes of a diff.
@@ -93,8 +98,16 @@ pub(crate) fn changes(diff: &Diff) -> Vec<ChangeOutput> {
         row: change.row + 1,
         text: text::visible(change.now.text()),
         spans: change.spans.iter().map(|span| [span.from + 1, span.to]).collect(),
+        selection: change.selection.map(selection_word),
     };
     diff.changes.iter().map(change).collect()
+}
+
+fn selection_word(change: SelectionChange) -> &'static str {
+    match change {
+        SelectionChange::Selected => "selected",
+        SelectionChange::Deselected => "deselected",
+    }
 }
 
 /// Tells whether a diff is short enough to be a result.
@@ -234,18 +247,31 @@ pub(crate) async fn show_frame(
         return String::new();
     }
     if let Show::Diff(seq) = show {
-        let old =
-            entry.handle.call(move |driver| driver.session().history().get(seq).cloned()).await;
-        if let Some(diff) = old.flatten().and_then(|old| Diff::new(&old, frame)).filter(fits) {
+        let kept = entry.handle.call(move |driver| {
+            let session = driver.session();
+            let old = Arc::clone(session.history().get(seq)?);
+            let comparable = Arc::clone(session.comparable(&old));
+            Some((old, comparable))
+        });
+        if let Some((old, comparable)) = kept.await.flatten()
+            && let Some(diff) = Diff::new(&old, frame).filter(fits)
+        {
             output.scrolled = Some(diff.scrolled);
             output.changes = Some(changes(&diff));
-            return text::cut(text::diff_text(&diff), policy::limits().result_chars, HOW_TO_READ);
+            let shown = diff_text(&comparable, frame).unwrap_or_default();
+            return text::cut(shown, policy::limits().result_chars, HOW_TO_READ);
         }
         output.history_truncated = Some(true);
     }
     output.screen_text =
         Some(text::cut(text::visible(&frame.text()), policy::limits().result_chars, HOW_TO_READ));
     text::cut(text::numbered(&text::frame_rows(frame)), policy::limits().result_chars, HOW_TO_READ)
+}
+
+/// Returns what changed between two frames, for a reader; `None` if their sizes differ.
+pub(super) fn diff_text(old: &Frame, new: &Frame) -> Option<String> {
+    let diff = Diff::new(old, new)?;
+    Some(text::diff_text(&diff, new.rows().len()))
 }
 
 /// The line above a screen.

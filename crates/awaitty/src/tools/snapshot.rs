@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exit::ExitOutput;
-use super::outcome::{ChangeOutput, changes, fits, header};
+use super::outcome::{ChangeOutput, changes, diff_text, fits, header};
 use super::params::max_chars;
 use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool, styled};
@@ -238,8 +238,9 @@ fn make(
         if let Some(diff) = session.history().diff_since(Seq(since)).filter(fits) {
             output.scrolled = Some(diff.scrolled);
             output.changes = Some(changes(&diff));
-            let shown = text::cut(text::diff_text(&diff), max, HOW);
-            return Ok((output, format!("{head}\n{shown}")));
+            let old = session.history().get(Seq(since)).unwrap_or(&frame);
+            let shown = diff_text(session.comparable(old), &frame).unwrap_or_default();
+            return Ok((output, format!("{head}\n{}", text::cut(shown, max, HOW))));
         }
         output.history_truncated = Some(true);
     }

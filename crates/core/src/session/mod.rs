@@ -52,6 +52,8 @@ pub struct Session {
     input_at: Time,
     /// The program may not have read all of its input.
     input_unread: bool,
+    /// The newest frame of the main screen before the alternate one was shown.
+    main_frame: Option<Arc<Frame>>,
     exit: Option<Exit>,
     closed: bool,
     /// When the last frame was taken.
@@ -93,6 +95,7 @@ impl Session {
             input,
             input_at: now,
             input_unread: false,
+            main_frame: None,
             exit: None,
             closed: false,
             framed_at: now,
@@ -135,6 +138,13 @@ impl Session {
     /// When the text on the screen last changed, or input was sent.
     pub fn active_at(&self) -> Time {
         self.frame().time().max(self.input_at)
+    }
+
+    /// Returns the frame to compare the newest one with for a reader: the given one, or, if the program has left the
+    /// alternate screen since, the main screen as it was before.
+    pub fn comparable<'f>(&'f self, old: &'f Arc<Frame>) -> &'f Arc<Frame> {
+        let has_left = old.is_alternate() && !self.frame().is_alternate();
+        self.main_frame.as_ref().filter(|_| has_left).unwrap_or(old)
     }
 
     /// The frame that a wait with that anchor compares with.
@@ -428,6 +438,9 @@ impl Session {
         }
         let before = Arc::clone(self.frame());
         let (frame, changed) = self.history.take(now, &self.screen);
+        if frame.is_alternate() && !before.is_alternate() {
+            self.main_frame = Some(Arc::clone(&before));
+        }
         // What was drawn so far has been seen; what comes now is later.
         self.screen.advance_tick();
         self.framed_at = now;
