@@ -123,6 +123,10 @@ pub const ESCAPE_PAUSE: Duration = Duration::from_millis(150);
 /// Characters of one result.
 pub const RESULT_CHARS: usize = 20_000;
 
+/// Characters of a screen, or of what changed on it, in the text block of a wait. An agent reads it after every act; a
+/// screen of 40 full rows has more, and `snapshot` shows all of it.
+pub const SHOWN_CHARS: usize = 2_000;
+
 /// The least that `max_chars` may be: room for the note that says what is missing.
 pub const RESULT_CHARS_MIN: usize = 200;
 

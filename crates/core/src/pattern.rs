@@ -131,6 +131,11 @@ impl Pattern {
         self.matches_blanks
     }
 
+    /// Returns where in a text its first match begins, in bytes.
+    pub fn find(&self, text: &str) -> Option<usize> {
+        self.regex.find(text).map(|found| found.start())
+    }
+
     /// Tells whether it matches anywhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)

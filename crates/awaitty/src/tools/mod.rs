@@ -3,6 +3,7 @@
 mod attend;
 mod close_session;
 mod exit;
+mod lines;
 pub(crate) mod list_sessions;
 mod mouse;
 mod outcome;

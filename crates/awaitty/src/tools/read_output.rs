@@ -1,9 +1,10 @@
 //! `read_output`.
 
-use awaitty_core::{Line, Pattern, Screen};
+use awaitty_core::{Pattern, Screen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::lines::{TextLine, all_lines, first_line, matching};
 use super::params::{pattern, within};
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
@@ -59,39 +60,36 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-/// All lines there are, on the screen and off it, up to the last that is not blank.
-fn lines(screen: &Screen) -> Vec<(Line, String)> {
-    let kept = screen.scrollback();
-    let off =
-        (0..kept.len()).filter_map(|i| kept.text(i)).map(|(line, text)| (line, text.to_owned()));
-    let on = (0..screen.rows()).map(|row| (screen.line(row), screen.row(row).text().to_owned()));
-    let mut all: Vec<_> = off.chain(on).collect();
-    let end = all.iter().rposition(|(_, text)| !text.is_empty()).map_or(0, |last| last + 1);
+/// Returns all lines up to the last that is not blank.
+fn lines(screen: &Screen) -> Vec<TextLine> {
+    let mut all = all_lines(screen, true);
+    let end = all.iter().rposition(|line| !line.text.is_empty()).map_or(0, |last| last + 1);
     all.truncate(end);
     all
 }
 
 fn read(screen: &Screen, params: &Params, limit: usize, pattern: Option<&Pattern>) -> Output {
     let all = lines(screen);
-    let first_line = screen.scrollback().first().unwrap_or(screen.line(0)).0;
+    let first_line = first_line(screen);
     let from = params.from_line.unwrap_or_else(|| {
-        all.len()
-            .checked_sub(limit)
-            .and_then(|first| all.get(first))
-            .map_or(first_line, |(line, _)| line.0)
+        let first = all.len().checked_sub(limit).and_then(|first| all.get(first));
+        first.map_or(first_line, |line| line.line)
     });
-    let matching = |text: &str| pattern.is_none_or(|pattern| pattern.is_match(text));
-    let mut found = all.iter().filter(|(line, text)| line.0 >= from && matching(text));
-    let given: Vec<LineOutput> = found
-        .by_ref()
-        .take(limit)
-        .map(|(line, text)| LineOutput { line: line.0, text: text::visible(text) })
-        .collect();
-    let end = all.last().map_or(first_line, |(line, _)| line.0 + 1);
-    let next_line = found.next().map_or(end.max(from), |(line, _)| line.0);
+    let matches = match pattern {
+        Some(pattern) => matching(&all, pattern),
+        None => (0..all.len()).map(|i| (i, None)).collect(),
+    };
+    let mut found = matches.into_iter().filter(|(i, _)| all[*i].line >= from);
+    let given = found.by_ref().take(limit).map(|(i, whole)| LineOutput {
+        line: all[i].line,
+        text: text::visible(whole.as_ref().unwrap_or(&all[i].text)),
+    });
+    let lines: Vec<LineOutput> = given.collect();
+    let end = all.last().map_or(first_line, |line| line.line + 1);
+    let next_line = found.next().map_or(end.max(from), |(i, _)| all[i].line);
     Output {
         session_id: String::new(),
-        lines: given,
+        lines,
         next_line,
         first_line,
         lines_missed: first_line.saturating_sub(from.max(1)),
@@ -121,6 +119,9 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         output.next_line,
         output.first_line
     );
+    if output.first_line > 1 {
+        text += &format!("lines before {} are no longer kept\n", output.first_line);
+    }
     match &output.raw {
         Some(raw) => text += raw,
         None => {

@@ -1,10 +1,14 @@
 //! `search_output`.
 
-use awaitty_core::Screen;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use awaitty_core::{Pattern, Screen};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::params::{pattern, within};
+use super::lines::{TextLine, all_lines, first_line, matching};
+use super::params::{max_chars, pattern, within};
 use super::{Answer, Context, Kind, Tool};
 use crate::policy;
 use crate::text;
@@ -22,6 +26,8 @@ struct Params {
     scrollback: Option<bool>,
     /// Lines before and after each match. Default 2.
     context: Option<usize>,
+    /// Of the text. Default 2000.
+    max_chars: Option<usize>,
 }
 
 /// A line that matches.
@@ -35,6 +41,9 @@ struct MatchLine {
     /// The lines around it.
     before: Vec<String>,
     after: Vec<String>,
+    /// Of a line that is wrapped and matches only as a whole: all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unwrapped: Option<String>,
 }
 
 impl MatchLine {
@@ -49,6 +58,11 @@ struct Output {
     matches: Vec<MatchLine>,
     /// There are more than are given.
     truncated: bool,
+    /// How many there are in all.
+    count: usize,
+    /// The oldest line that is kept of each session whose first lines are not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    first_line: BTreeMap<String, u64>,
 }
 
 pub(super) fn tool() -> Tool {
@@ -60,63 +74,105 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-/// The lines of a screen, with their rows if they are on it.
-fn lines(screen: &Screen, scrollback: bool) -> Vec<(u64, Option<usize>, String)> {
-    let kept = screen.scrollback();
-    let first = if scrollback { 0 } else { kept.len() };
-    let off = (first..kept.len()).filter_map(|i| kept.text(i));
-    let off = off.map(|(line, text)| (line.0, None, text.to_owned()));
-    let on = (0..screen.rows())
-        .map(|row| (screen.line(row).0, Some(row + 1), screen.row(row).text().to_owned()));
-    off.chain(on).collect()
-}
-
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let pattern = pattern(&params.pattern, params.flags.as_deref())?;
     let around = within("context", params.context.unwrap_or(2), 0, 20)?;
     let scrollback = params.scrollback.unwrap_or(true);
+    let max = max_chars(Some(params.max_chars.unwrap_or(policy::SHOWN_CHARS)))?;
     let entries = match &params.session_id {
         Some(id) => vec![context.sessions.find(Some(id)).await?],
         None => context.sessions.all(),
     };
-    let mut output = Output { matches: Vec::new(), truncated: false };
+    let mut output =
+        Output { matches: Vec::new(), truncated: false, count: 0, first_line: BTreeMap::new() };
     for entry in entries {
-        let Some(lines) =
-            entry.handle.call(move |driver| lines(driver.session().screen(), scrollback)).await
-        else {
-            continue;
-        };
-        for (i, (line, row, found)) in lines.iter().enumerate() {
-            if !pattern.is_match(found) {
-                continue;
-            }
-            let chars: usize = output.matches.iter().map(MatchLine::chars).sum();
-            if output.matches.len() == policy::SEARCH_MATCHES_MAX
+        let read = move |screen: &Screen| (all_lines(screen, scrollback), first_line(screen));
+        let lines = entry.handle.call(move |driver| read(driver.session().screen())).await;
+        let Some((lines, first)) = lines else { continue };
+        if first > 1 && scrollback {
+            output.first_line.insert(entry.id.clone(), first);
+        }
+        output.add(&entry.id, &lines, &pattern, around);
+    }
+    let text = output.describe(max);
+    Ok((output, text))
+}
+
+impl Output {
+    /// Adds the lines of a session that match, as many as a result may have.
+    fn add(&mut self, session_id: &str, lines: &[TextLine], pattern: &Pattern, around: usize) {
+        for (i, unwrapped) in matching(lines, pattern) {
+            self.count += 1;
+            let chars: usize = self.matches.iter().map(MatchLine::chars).sum();
+            if self.matches.len() == policy::SEARCH_MATCHES_MAX
                 || chars > policy::limits().result_chars
             {
-                output.truncated = true;
-                break;
+                self.truncated = true;
+                continue;
             }
             let text_of = |range: std::ops::Range<usize>| {
-                lines[range].iter().map(|(_, _, line)| text::line(line)).collect::<Vec<_>>()
+                lines[range].iter().map(|line| text::line(&line.text)).collect::<Vec<_>>()
             };
-            output.matches.push(MatchLine {
-                session_id: entry.id.clone(),
-                line: *line,
-                row: *row,
-                text: text::line(found),
+            self.matches.push(MatchLine {
+                session_id: session_id.to_owned(),
+                line: lines[i].line,
+                row: lines[i].row,
+                text: text::line(&lines[i].text),
                 before: text_of(i.saturating_sub(around)..i),
                 after: text_of(i + 1..(i + 1 + around).min(lines.len())),
+                unwrapped: unwrapped.map(|whole| text::line(&whole)),
             });
         }
     }
-    let mut shown = format!(
-        "{} matches{}\n",
-        output.matches.len(),
-        if output.truncated { ", and more" } else { "" }
-    );
-    for found in &output.matches {
-        shown += &format!("{}:{}\t{}\n", found.session_id, found.line, found.text);
+
+    /// Returns the matches with the lines around them, for a reader: `N:` before a match, `N-` before the others.
+    fn describe(&self, max: usize) -> String {
+        let mut text = format!("{} matches\n", self.count);
+        for (session, first) in &self.first_line {
+            let _ = writeln!(text, "{session}: lines before {first} are no longer kept");
+        }
+        let mut said: Option<(&str, u64)> = None;
+        let mut shown = 0;
+        for found in &self.matches {
+            let block = found.block(said);
+            if text.chars().count() + block.chars().count() > max && shown > 0 {
+                break;
+            }
+            text += &block;
+            shown += 1;
+            said = Some((&found.session_id, found.line + found.after.len() as u64));
+        }
+        if shown < self.count {
+            let next = self.matches.get(shown).map_or_else(String::new, |next| {
+                format!(", or read_output from_line {}", next.line)
+            });
+            let more = self.count - shown;
+            let _ = writeln!(text, "… {more} more: a stricter pattern, max_chars{next} shows them");
+        }
+        text::cut(text, policy::limits().result_chars, "make the pattern stricter")
     }
-    Ok((output, text::cut(shown, policy::limits().result_chars, "make the pattern stricter")))
+}
+
+impl MatchLine {
+    /// Returns the line and those around it, without the ones that were said before.
+    fn block(&self, said: Option<(&str, u64)>) -> String {
+        let first = self.line - (self.before.len() as u64).min(self.line);
+        let until = said.filter(|(id, _)| *id == self.session_id).map_or(0, |(_, line)| line);
+        let mut block = String::new();
+        if said.is_some() && (until == 0 || until + 1 < first) {
+            block.push_str("--\n");
+        }
+        if until == 0 {
+            let _ = writeln!(block, "[{}]", self.session_id);
+        }
+        for (line, text) in (first..).zip(&self.before).filter(|(line, _)| *line > until) {
+            let _ = writeln!(block, "{line}-{text}");
+        }
+        let text = self.unwrapped.as_ref().unwrap_or(&self.text);
+        let _ = writeln!(block, "{}:{text}", self.line);
+        for (line, text) in (self.line + 1..).zip(&self.after) {
+            let _ = writeln!(block, "{line}-{text}");
+        }
+        block
+    }
 }
