@@ -72,7 +72,7 @@ pub use screen::{
     MouseEncoding, MouseTracking, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
 };
 pub use scrollback::Scrollback;
-pub use search::Match;
+pub use search::{Match, spans_on_screen};
 pub use session::{FRAME_INTERVAL, Session, UPDATE_MAX};
 pub use shell::COMMANDS_MAX;
 pub use style::{Attrs, Color, LinkId, Style, Underline};

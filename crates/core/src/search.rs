@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::frame::{Cursor, Frame};
+use crate::frame::{Cursor, Frame, Selection};
 use crate::pattern::Pattern;
 use crate::row::Row;
 use crate::screen::Screen;
@@ -172,6 +172,22 @@ impl<'p> Haystack<'p> {
 
 fn push_blanks(text: &mut String, count: usize) {
     text.extend(std::iter::repeat_n(' ', count));
+}
+
+/// Returns the matches of a pattern in the rows of a screen, each within one row.
+pub fn spans_on_screen(pattern: &Pattern, screen: &Screen) -> Vec<Selection> {
+    let in_row = |index: usize| {
+        let row = screen.row(index);
+        let span = |found: regex::Match<'_>| Selection {
+            row: index,
+            from: row.col_of(found.start()),
+            to: row.col_of(found.end()),
+            text: found.as_str().to_owned(),
+        };
+        let found = pattern.regex().find_iter(row.text()).filter(|found| !found.is_empty());
+        found.map(span).collect::<Vec<_>>()
+    };
+    (0..screen.rows()).flat_map(in_row).collect()
 }
 
 fn screen_place(screen: &Screen, row: usize) -> Place {

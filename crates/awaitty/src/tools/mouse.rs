@@ -1,9 +1,16 @@
-//! What a caller does with the mouse.
+//! What a caller does with the mouse: at a place, or at a text that is on the screen.
 
-use awaitty_core::{Mouse, MouseAction};
+use std::sync::Arc;
+
+use awaitty_core::{Mouse, MouseAction, Pattern, Screen, Selection, spans_on_screen};
 use serde::Deserialize;
 
+use super::params::pattern;
 use crate::error::ToolError;
+use crate::text;
+
+/// Places that an error names. A pattern that matches more often is not one to click by.
+const PLACES_MAX: usize = 10;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -15,44 +22,172 @@ pub(super) struct MouseItem {
 #[serde(deny_unknown_fields)]
 pub(super) struct MouseParam {
     /// From 1.
-    row: usize,
+    row: Option<usize>,
     /// From 1.
-    col: usize,
+    col: Option<usize>,
+    /// Instead of both: a regex; the middle of its only match on the screen.
+    text: Option<String>,
     /// "click" (default), "press", "release" or "move".
     action: Option<String>,
-    /// "left" (default), "middle", "right", "wheel_up", "wheel_down" or "none".
+    /// "left" (default), "middle", "right", "wheel_up", "wheel_down" or "none"; of "move" the default is "none".
     button: Option<String>,
 }
 
-/// What is to be told of it.
-pub(super) fn mouse(param: &MouseParam) -> Result<Vec<Mouse>, ToolError> {
-    let button = match param.button.as_deref().unwrap_or("left") {
-        "left" => 0,
-        "middle" => 1,
-        "right" => 2,
-        "none" => 3,
-        "wheel_up" => 64,
-        "wheel_down" => 65,
-        other => {
-            return Err(ToolError::argument(format!(
-                "mouse.button: {other:?} is not known: left, middle, right, wheel_up, wheel_down or none"
-            )));
+/// Where the mouse is.
+#[derive(Clone, Debug)]
+enum Place {
+    /// A cell, counted from 0.
+    Cell { row: usize, col: usize },
+    /// The only match of a pattern.
+    Text(Arc<Pattern>),
+}
+
+/// What the mouse does, before it is known where its text is.
+#[derive(Clone, Debug)]
+pub(super) struct Click {
+    place: Place,
+    button: u8,
+    actions: Vec<MouseAction>,
+}
+
+impl Click {
+    /// Returns what a parameter means.
+    pub(super) fn new(param: &MouseParam) -> Result<Click, ToolError> {
+        let is_move = param.action.as_deref() == Some("move");
+        // A move without a button is no drag.
+        let button = match param.button.as_deref().unwrap_or(if is_move { "none" } else { "left" })
+        {
+            "left" => 0,
+            "middle" => 1,
+            "right" => 2,
+            "none" => 3,
+            "wheel_up" => 64,
+            "wheel_down" => 65,
+            other => {
+                return Err(ToolError::argument(format!(
+                    "mouse.button: {other:?} is not known: left, middle, right, wheel_up, wheel_down or none"
+                )));
+            }
+        };
+        let actions = match param.action.as_deref().unwrap_or("click") {
+            "press" => vec![MouseAction::Press],
+            "release" => vec![MouseAction::Release],
+            "move" => vec![MouseAction::Move],
+            "click" if button >= 64 => vec![MouseAction::Press],
+            "click" => vec![MouseAction::Press, MouseAction::Release],
+            other => {
+                return Err(ToolError::argument(format!(
+                    "mouse.action: {other:?} is not known: click, press, release or move"
+                )));
+            }
+        };
+        Ok(Click { place: Place::new(param)?, button, actions })
+    }
+
+    /// Returns the events, for the screen as it is.
+    pub(super) fn events(&self, screen: &Screen) -> Result<Vec<Mouse>, ToolError> {
+        let (row, col) = match &self.place {
+            Place::Cell { row, col } => (*row, *col),
+            Place::Text(pattern) => find(pattern, screen)?,
+        };
+        let event = |&action: &MouseAction| Mouse { action, button: self.button, row, col };
+        Ok(self.actions.iter().map(event).collect())
+    }
+}
+
+impl Place {
+    fn new(param: &MouseParam) -> Result<Place, ToolError> {
+        match (param.row, param.col, &param.text) {
+            (None, None, Some(text)) => Ok(Place::Text(pattern(text, None)?)),
+            (_, _, Some(_)) => Err(ToolError::argument(
+                "mouse.text: it says where to click: leave out row and col, or leave out text",
+            )),
+            (Some(row), Some(col), None) => match (row.checked_sub(1), col.checked_sub(1)) {
+                (Some(row), Some(col)) => Ok(Place::Cell { row, col }),
+                _ => Err(ToolError::argument("mouse.row and mouse.col count from 1")),
+            },
+            (_, _, None) => Err(ToolError::argument(
+                "mouse: give row and col, or text: a regex that is on the screen",
+            )),
         }
-    };
-    let (Some(row), Some(col)) = (param.row.checked_sub(1), param.col.checked_sub(1)) else {
-        return Err(ToolError::argument("mouse.row and mouse.col count from 1"));
-    };
-    let event = |action: MouseAction| Mouse { action, button, row, col };
-    Ok(match param.action.as_deref().unwrap_or("click") {
-        "press" => vec![event(MouseAction::Press)],
-        "release" => vec![event(MouseAction::Release)],
-        "move" => vec![event(MouseAction::Move)],
-        "click" if button >= 64 => vec![event(MouseAction::Press)],
-        "click" => vec![event(MouseAction::Press), event(MouseAction::Release)],
-        other => {
-            return Err(ToolError::argument(format!(
-                "mouse.action: {other:?} is not known: click, press, release or move"
-            )));
+    }
+}
+
+/// Returns the cell in the middle of the only match on the screen.
+fn find(pattern: &Arc<Pattern>, screen: &Screen) -> Result<(usize, usize), ToolError> {
+    let found = spans_on_screen(pattern, screen);
+    match &found[..] {
+        [only] => Ok((only.row, (only.from + only.to - 1) / 2)),
+        [] => Err(ToolError::argument(format!(
+            "mouse.text: {:?} matches nothing on the screen, so nothing was sent: snapshot shows what is there",
+            pattern.text()
+        ))),
+        all => {
+            let place = |span: &Selection| {
+                let Selection { row, from, text, .. } = span;
+                format!("row {} col {} {:?}", row + 1, from + 1, text::line(text))
+            };
+            let mut places: Vec<String> = all.iter().take(PLACES_MAX).map(place).collect();
+            if all.len() > PLACES_MAX {
+                places.push(format!("and {} more", all.len() - PLACES_MAX));
+            }
+            Err(ToolError::new(
+                "ambiguous",
+                format!(
+                    "mouse.text: {:?} matches {} times, so nothing was sent: {}. Make it match once, or give row and col",
+                    pattern.text(),
+                    all.len(),
+                    places.join("; ")
+                ),
+            ))
         }
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use awaitty_core::encode_mouse;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Returns the bytes of a click on a screen that reports all motion, or the code of the error.
+    fn bytes(printed: &str, mouse: serde_json::Value) -> Result<String, &'static str> {
+        let mut screen = Screen::new(40, 5, 0);
+        screen.feed(b"\x1b[?1003h\x1b[?1006h\x1b[?1016h");
+        screen.feed(printed.as_bytes());
+        let param: MouseParam = serde_json::from_value(mouse).unwrap();
+        let events = Click::new(&param).and_then(|click| click.events(&screen));
+        let events = events.map_err(|error| error.code)?;
+        let bytes = events.into_iter().flat_map(|event| encode_mouse(event, &screen));
+        Ok(String::from_utf8(bytes.collect()).unwrap())
+    }
+
+    #[test]
+    fn a_move_without_a_button_is_no_drag() {
+        let at = |action: &str, button: Option<&str>| {
+            bytes("", json!({"row": 2, "col": 3, "action": action, "button": button}))
+        };
+        assert_eq!(at("move", None), Ok("\x1b[<35;3;2M".to_owned()));
+        assert_eq!(at("move", Some("left")), Ok("\x1b[<32;3;2M".to_owned()));
+        assert_eq!(at("click", None), Ok("\x1b[<0;3;2M\x1b[<0;3;2m".to_owned()));
+    }
+
+    #[test]
+    fn the_middle_of_the_only_match_is_clicked() {
+        let click = |printed: &str, text: &str| bytes(printed, json!({"text": text}));
+        let ok = "< No >\r\n世界 [ OK ]";
+        assert_eq!(click(ok, r"\[ OK \]"), Ok("\x1b[<0;8;2M\x1b[<0;8;2m".to_owned()));
+        assert_eq!(click(ok, "Cancel"), Err("bad_argument"));
+        assert_eq!(click("OK OK", "OK"), Err("ambiguous"));
+        let both = json!({"text": "OK", "row": 1, "col": 1});
+        assert_eq!(bytes(ok, both), Err("bad_argument"));
+        assert_eq!(bytes(ok, json!({"row": 1})), Err("bad_argument"));
+        let many = "a ".repeat(PLACES_MAX + 1);
+        let mut screen = Screen::new(40, 5, 0);
+        screen.feed(many.as_bytes());
+        let error = find(&pattern("a", None).unwrap(), &screen).unwrap_err();
+        assert!(error.message.contains("; and 1 more"), "{}", error.message);
+        assert_eq!(error.message.matches("row 1 col").count(), PLACES_MAX);
+    }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Frame, Key, Mouse, Screen, Seq, WaitId, encode_mouse};
+use awaitty_core::{Frame, Key, Screen, Seq, WaitId, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::mouse::{MouseItem, mouse};
+use super::mouse::{Click, MouseItem};
 use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
 use super::params::{WaitParam, Wanted};
 use super::pending::{Asked, Retry};
@@ -32,7 +32,7 @@ struct Params {
     /// Text to type; `\n` is Enter.
     input: Option<String>,
     /// After `input`, in order: "enter", "ctrl+c", "shift+tab", "f5", a character, {"text": …}, {"paste": …} or
-    /// {"mouse": {"row", "col", "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}}.
+    /// {"mouse": {"row", "col"} or {"text": regex}, "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::words_or_objects")]
     keys: Vec<KeyParam>,
@@ -98,7 +98,7 @@ pub(super) enum Item {
     Typed(String),
     Pasted(String),
     Key(Key),
-    Mouse(Vec<Mouse>),
+    Mouse(Click),
 }
 
 pub(super) fn tool() -> Tool {
@@ -129,7 +129,7 @@ fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
             KeyParam::Name(name) => Item::Key(Key::parse(name)?),
             KeyParam::Text(item) => Item::Typed(item.text.clone()),
             KeyParam::Paste(item) => Item::Pasted(item.paste.clone()),
-            KeyParam::Mouse(item) => Item::Mouse(mouse(&item.mouse)?),
+            KeyParam::Mouse(item) => Item::Mouse(Click::new(&item.mouse)?),
         });
     }
     if items.is_empty() {
@@ -156,7 +156,7 @@ fn secret(name: &str) -> Result<String, ToolError> {
 
 /// The bytes to send, for the modes in force, the part of them that can be echoed, and after which of them an escape ends
 /// that is a key.
-fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String, Vec<usize>) {
+fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<u8>, String, Vec<usize>), ToolError> {
     let (mut bytes, mut echo, mut escapes) = (Vec::new(), String::new(), Vec::new());
     for item in items {
         match item {
@@ -188,12 +188,13 @@ fn encode(items: &[Item], screen: &Screen) -> (Vec<u8>, String, Vec<usize>) {
                     escapes.push(bytes.len());
                 }
             }
-            Item::Mouse(events) => {
-                events.iter().for_each(|&event| bytes.extend(encode_mouse(event, screen)));
+            Item::Mouse(click) => {
+                let events = click.events(screen)?;
+                bytes.extend(events.into_iter().flat_map(|event| encode_mouse(event, screen)));
             }
         }
     }
-    (bytes, echo, escapes)
+    Ok((bytes, echo, escapes))
 }
 
 /// Text without what would end a paste early, also where that comes about by taking some out.
@@ -231,7 +232,7 @@ pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolErro
     if secret > 0 && !is_hidden {
         return Err(would_be_shown());
     }
-    let (bytes, echo, escapes) = encode(items, driver.session().screen());
+    let (bytes, echo, escapes) = encode(items, driver.session().screen())?;
     let is_hidden_line = is_hidden && bytes.contains(&b'\r');
     // How long a secret is is nobody's business either.
     let bytes = driver.send_keys(&bytes, &echo, &escapes)? - secret;
