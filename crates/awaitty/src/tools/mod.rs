@@ -2,6 +2,7 @@
 
 mod attend;
 mod close_session;
+mod command_line;
 mod exit;
 mod lines;
 pub(crate) mod list_sessions;

@@ -13,7 +13,7 @@ use super::outcome::{Show, WaitOutput, header};
 use super::params::{WaitParam, Wanted, duration, within};
 use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::start;
-use super::{Answer, Context, Kind, Tool};
+use super::{Answer, Context, Kind, Tool, command_line};
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::{Record, SpawnSpec};
@@ -117,12 +117,7 @@ fn check_name(name: &str) -> Result<(), ToolError> {
 fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
     let argv = match params.args {
         Some(args) => std::iter::once(params.command).chain(args).collect(),
-        None => shell_words::split(&params.command).map_err(|error| {
-            ToolError::argument(format!(
-                "command: {error} (an unclosed quote?) in {:?}",
-                params.command
-            ))
-        })?,
+        None => command_line::split(&params.command)?,
     };
     if argv.first().is_none_or(String::is_empty) {
         return Err(ToolError::argument("command: it is empty, name a program"));

@@ -81,6 +81,7 @@ fn mistakes() -> Vec<(&'static str, Value)> {
         ("spawn", json!({})),
         ("spawn", json!({"command": ""})),
         ("spawn", json!({"command": "a 'b"})),
+        ("spawn", json!({"command": "ls | wc"})),
         ("spawn", json!({"command": "/no/such/program"})),
         ("spawn", json!({"command": "no-such-program"})),
         ("spawn", json!({"command": "/etc/passwd"})),
