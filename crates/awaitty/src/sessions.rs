@@ -339,6 +339,11 @@ type Image = (PathBuf, Option<String>);
 fn image_of(pid: Pid) -> Option<Image> {
     let pid = pid.as_raw_nonzero().get();
     let file = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    // A package upgrade deletes the file of a program that runs, and the kernel says so in its name.
+    let file = match file.to_str().and_then(|name| name.strip_suffix(" (deleted)")) {
+        Some(name) => PathBuf::from(name),
+        None => file,
+    };
     // The 28th field, of which the first two are not among these.
     Some((file, processes::stat(pid)?.get(25).cloned()))
 }
