@@ -215,7 +215,7 @@ impl Sessions {
         found.cloned().ok_or_else(|| {
             let what = match id {
                 Some(id) => format!("there is no session {id:?}"),
-                None => "session_id is needed where there is not exactly one session".to_owned(),
+                None => "session_id is needed unless exactly one session is running".to_owned(),
             };
             ToolError::new("unknown_session", format!("{what}. {known}"))
         })

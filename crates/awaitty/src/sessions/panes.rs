@@ -22,12 +22,17 @@ fn folder() -> Result<PathBuf, ToolError> {
 }
 
 impl Sessions {
-    /// The terminal of that id or name; without one, the only one there is. A pane of tmux becomes one when it is
-    /// first asked for.
+    /// Returns the terminal of that id or name; without one, the only one that runs, or the only one there is. A pane of
+    /// tmux becomes one when it is first asked for.
     ///
     /// # Errors
     /// If there is none.
     pub async fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
+        if id.is_none()
+            && let Some(entry) = self.only_running().await
+        {
+            return Ok(entry);
+        }
         let known = self.known(id);
         let Some((server, target)) = id.and_then(tmux::parse_id) else {
             return match (known, id) {
@@ -41,6 +46,17 @@ impl Sessions {
             Ok(entry) => Ok(self.attach(&server, target, None).await.unwrap_or(entry)),
             Err(_) => self.attach(&server, target, None).await,
         }
+    }
+
+    /// Returns the only terminal whose program runs.
+    async fn only_running(&self) -> Option<Arc<Entry>> {
+        let mut only = None;
+        for entry in self.all() {
+            if entry.handle.call(exit_of).await?.is_none() && only.replace(entry).is_some() {
+                return None;
+            }
+        }
+        only
     }
 
     /// What was started in tmux by that name before we were.

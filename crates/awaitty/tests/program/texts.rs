@@ -171,6 +171,7 @@ fn every_mistake() {
     let home = Home::new("mistakes");
     let mut server = Server::start(home.command().arg("mcp"));
     server.call("spawn", json!({"command": "cat", "name": "up"}));
+    server.call("spawn", json!({"command": "cat", "name": "other"}));
     server.call("spawn", json!({"command": "true", "name": "done", "wait": {"exit": true}}));
     let mut text = String::new();
     for (tool, arguments) in [mistakes(), mistakes_of_files()].concat() {
@@ -183,7 +184,7 @@ fn every_mistake() {
         writeln!(text, "{tool} {asked}\n  {code}: {message}").unwrap();
     }
     let sessions = server.call("list_sessions", json!({}));
-    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 2, "nothing has changed");
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 3, "nothing has changed");
     for answer in refusals(&home) {
         let (code, message) =
             (answer["code"].as_str().unwrap(), answer["message"].as_str().unwrap());
