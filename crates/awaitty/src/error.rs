@@ -27,6 +27,11 @@ impl ToolError {
         ToolError::new("bad_argument", message)
     }
 
+    /// A parameter that must be given and is not.
+    pub fn missing(name: &str) -> ToolError {
+        ToolError::argument(format!("{name}: it is missing, and must be given"))
+    }
+
     /// A person has taken control.
     pub fn human_has_control(control: &Control) -> ToolError {
         ToolError::new(

@@ -109,6 +109,14 @@ enum Command {
         #[arg(long)]
         resize: bool,
     },
+    /// End a session and start it again, as it was started.
+    Restart {
+        /// Its name or id.
+        name: String,
+        /// Print the structured result as JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// What tmux starts to hand on what a pane prints.
     #[command(hide = true)]
     TmuxPipe { socket: std::path::PathBuf },
@@ -181,6 +189,7 @@ fn run(args: Args) -> anyhow::Result<i32> {
         Command::Run { timeout_ms, cols, rows, json, command } => {
             return Ok(cli::run::run(&command, timeout_ms, [cols, rows], json)?);
         }
+        Command::Restart { name, json } => return Ok(cli::run::restart(&name, json)?),
         Command::Attach { session_id, resize } => {
             let left = cli::attach::run(session_id.as_deref(), resize)?;
             let how = if left == cli::attach::Left::Detached {

@@ -1,15 +1,17 @@
 //! Names to terminals, and the limits on how many.
 
 mod failed;
+mod named;
 mod panes;
 mod room;
+mod start;
+
+pub use named::{IfExists, Spawned};
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -17,17 +19,17 @@ use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
 use self::failed::spawn_failed;
+use self::start::{integration, resolve};
 use crate::backend::processes::{self, Survivor};
-use crate::backend::pty::{Pty, Start};
+use crate::backend::pty::Pty;
 use crate::backend::{orphans, tmux};
 use crate::driver::{Begun, Driver, Handle};
 use crate::error::ToolError;
 use crate::people::People;
 use crate::policy;
 use crate::record::{Head, Recorder};
-use crate::shell::Integration;
 use crate::signals::Signals;
-use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
+use crate::socket::SESSION_VARIABLE;
 
 /// Variables that speak of the terminal that somebody was started in, and not of ours.
 pub const OF_A_TERMINAL: [&str; 10] = [
@@ -45,9 +47,6 @@ pub const OF_A_TERMINAL: [&str; 10] = [
 
 /// Variables whose names begin so are for `secret` alone, and no program sees them.
 pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
-
-/// Where programs are looked for if nothing is said.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What `spawn` is asked for, as it is meant.
 #[derive(Clone, Debug)]
@@ -74,6 +73,17 @@ pub struct SpawnSpec {
     pub shell_integration: bool,
     /// It is recorded.
     pub record: Option<Record>,
+    /// What its terminal is.
+    pub place: Place,
+}
+
+/// What the terminal of a program is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A pseudo-terminal of ours.
+    Pty,
+    /// A window of tmux: of this session of the user's, or of one of its own in our server.
+    Tmux(Option<String>),
 }
 
 /// How a program is recorded.
@@ -124,12 +134,27 @@ pub struct Entry {
     image: Option<Image>,
     /// The pane that it is, if it is one.
     pub pane: Option<(tmux::Server, String)>,
+    /// How it was started; nothing of a pane that was there before us.
+    pub spec: Option<SpawnSpec>,
+    /// It is being ended to give way to another.
+    is_ending: AtomicBool,
 }
 
 impl Entry {
     /// What it is called in results: the name, or the id.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Refuses if a person has taken control.
+    ///
+    /// # Errors
+    /// If a person has.
+    pub async fn check_control(&self) -> Result<(), ToolError> {
+        match self.handle.call(|driver| driver.control().cloned()).await.flatten() {
+            Some(control) => Err(ToolError::human_has_control(&control)),
+            None => Ok(()),
+        }
     }
 
     /// Tells whether it is the pane that we run in ourselves.
@@ -150,6 +175,8 @@ pub struct Sessions {
     entries: Mutex<Vec<Arc<Entry>>>,
     /// Those that are being ended and are not listed any more.
     closing: Mutex<Vec<Arc<Entry>>>,
+    /// Nothing is started any more, because the server ends.
+    is_shut: AtomicBool,
     last_id: AtomicU64,
     /// The channels, which all terminals and clients of a server share.
     pub signals: Signals,
@@ -221,10 +248,13 @@ impl Sessions {
         })
     }
 
-    /// Starts a program in a new terminal.
-    pub fn spawn(&self, spec: SpawnSpec) -> Result<Arc<Entry>, ToolError> {
-        let mut entries = self.lock();
-        self.check_room(&entries, spec.name.as_deref(), spec.scrollback)?;
+    /// Starts a program in a new pseudo-terminal, and lists it.
+    fn launch(
+        &self,
+        entries: &mut Vec<Arc<Entry>>,
+        spec: SpawnSpec,
+    ) -> Result<Arc<Entry>, ToolError> {
+        self.check_room(entries, spec.name.as_deref(), spec.scrollback)?;
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         let mark =
             format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
@@ -252,21 +282,24 @@ impl Sessions {
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));
+        let (ttl, scrollback) = (spec.ttl, spec.scrollback);
         let entry = Arc::new(Entry {
             id,
-            name: spec.name,
+            name: spec.name.clone(),
             command,
             pid,
             created_ms,
-            scrollback: spec.scrollback,
+            scrollback,
             handle,
             people: People::default(),
             mark,
             image,
             pane: None,
+            spec: Some(spec),
+            is_ending: AtomicBool::new(false),
         });
         entries.push(Arc::clone(&entry));
-        self.end_later(&entry, spec.ttl);
+        self.end_later(&entry, ttl);
         Ok(entry)
     }
 
@@ -295,17 +328,8 @@ impl Sessions {
         }
         let (sessions, entry) = (Arc::clone(self), Arc::clone(entry));
         let close = async move {
-            if !keep {
-                let _ = entry.handle.call(Driver::close).await;
-            }
-            let survivors = end(&entry, ending).await;
-            if !keep {
-                orphans::forget(&entry.mark);
-            }
-            if let (Some((server, pane)), Ending::Kill(..), false) = (&entry.pane, ending, keep) {
-                let pid = entry.handle.call(|driver| driver.pid()).await;
-                server.kill_pane(pane, pid.unwrap_or_default()).await;
-            }
+            let survivors =
+                if keep { end(&entry, ending).await } else { end_for_good(&entry, ending).await };
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
             survivors
         };
@@ -316,7 +340,11 @@ impl Sessions {
 
     /// Ends everything, because the server does.
     pub async fn shut_down(&self) {
-        let mut entries = std::mem::take(&mut *self.lock());
+        let mut entries = {
+            let mut entries = self.lock();
+            self.is_shut.store(true, Ordering::Relaxed);
+            std::mem::take(&mut *entries)
+        };
         entries.append(&mut self.closing());
         let ending = |entry: &Entry| match entry.pane {
             // It is the user's, or meant to outlive us.
@@ -357,6 +385,18 @@ pub enum Ending {
     LetGo,
 }
 
+/// Ends a terminal that is not kept: its waits, its processes, and its pane if it is one. Returns what it could not end.
+async fn end_for_good(entry: &Entry, ending: Ending) -> Vec<Survivor> {
+    let _ = entry.handle.call(Driver::close).await;
+    let survivors = end(entry, ending).await;
+    orphans::forget(&entry.mark);
+    if let (Some((server, pane)), Ending::Kill(..)) = (&entry.pane, ending) {
+        let pid = entry.handle.call(|driver| driver.pid()).await;
+        server.kill_pane(pane, pid.unwrap_or_default()).await;
+    }
+    survivors
+}
+
 /// Ends everything that belongs to a terminal, and waits until its program's exit is known. Returns what it could not end.
 async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
     match ending {
@@ -382,121 +422,4 @@ async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
 pub(crate) fn wall_clock_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_millis() as u64)
-}
-
-/// Finds the program and puts its environment together.
-fn resolve(
-    spec: &SpawnSpec,
-    mark: &str,
-    socket: Option<&PathBuf>,
-    integration: Option<&Integration>,
-) -> Result<Start, ToolError> {
-    let failed = |message: String| Err(ToolError::new("spawn_failed", message));
-    let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let cwd = spec.cwd.clone().unwrap_or_else(here);
-    if !cwd.is_dir() {
-        let why = if cwd.exists() { "is a file (ENOTDIR)" } else { "is not there (ENOENT)" };
-        let shown = cwd.display().to_string();
-        return failed(format!("the directory {shown:?} {why}: give a cwd that is one"));
-    }
-    let mut env = environment(spec, mark, socket);
-    let path = env.get(&OsString::from("PATH")).cloned();
-    let name = &spec.argv[0];
-    let found = if name.contains('/') {
-        let path = cwd.join(name);
-        path.exists().then_some(path)
-    } else {
-        let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
-        std::env::split_paths(&path)
-            .map(|folder| cwd.join(folder).join(name))
-            .find(|path| is_executable(path))
-    };
-    let Some(program) = found else {
-        return failed(format!(
-            "{name:?} was not found (ENOENT): give a path, or a command that is in PATH"
-        ));
-    };
-    let mut args: Vec<OsString> = spec.argv[1..].iter().map(OsString::from).collect();
-    if let Some(integration) = integration {
-        integration.set_env(&args, &mut env);
-        args = integration.args(&args);
-    }
-    Ok(Start {
-        program,
-        arg0: name.into(),
-        args,
-        env: env.into_iter().collect(),
-        cwd,
-        cols: spec.cols as u16,
-        rows: spec.rows as u16,
-    })
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-}
-
-/// The server's variables (unless they are to be cleared), what a terminal has to say, the caller's.
-fn environment(
-    spec: &SpawnSpec,
-    mark: &str,
-    socket: Option<&PathBuf>,
-) -> BTreeMap<OsString, OsString> {
-    let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
-    if spec.clear_env {
-        env.extend(std::env::vars_os().filter(|(name, _)| name == "PATH"));
-    } else {
-        env.extend(std::env::vars_os());
-    }
-    for name in OF_A_TERMINAL {
-        env.remove(&OsString::from(name));
-    }
-    env.retain(|name, _| !name.as_encoded_bytes().starts_with(SECRET_PREFIX.as_bytes()));
-    env.insert("TERM".into(), "xterm-256color".into());
-    env.insert("COLORTERM".into(), "truecolor".into());
-    // Clients start us with almost no environment, and programs then think that we are ASCII.
-    let locale = |name: &str| {
-        env.get(&OsString::from(name)).map(|value| value.to_string_lossy().to_lowercase())
-    };
-    let utf8 = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| locale(name).filter(|value| !value.is_empty()));
-    if !utf8.is_some_and(|value| value.contains("utf-8") || value.contains("utf8")) {
-        env.remove(&OsString::from("LC_ALL"));
-        env.insert("LC_CTYPE".into(), "C.UTF-8".into());
-        env.insert("LANG".into(), "C.UTF-8".into());
-    }
-    env.extend(spec.env.iter().map(|(name, value)| (name.into(), value.into())));
-    if let Some((name, value)) = mark.split_once('=') {
-        env.insert(name.into(), value.into());
-    }
-    if let Some(socket) = socket {
-        env.insert(SOCKET_VARIABLE.into(), socket.into());
-        add_to_path(&mut env);
-    }
-    env
-}
-
-/// What a shell needs to say what it does. Without it the shell is a program like any other.
-fn integration(spec: &SpawnSpec) -> Option<Integration> {
-    if !spec.shell_integration {
-        return None;
-    }
-    Integration::new(&spec.argv).unwrap_or_else(|error| {
-        crate::log(&format!("the shell is started without marks: {error}"));
-        None
-    })
-}
-
-/// Puts the directory of this program at the end of PATH, so that `awaitty signal` is found there.
-fn add_to_path(env: &mut BTreeMap<OsString, OsString>) {
-    let program = std::env::current_exe().ok();
-    let Some(own) = program.as_deref().and_then(Path::parent) else { return };
-    let path = env.get(&OsString::from("PATH")).cloned().unwrap_or_else(|| DEFAULT_PATH.into());
-    let folders = std::env::split_paths(&path).chain([own.to_owned()]);
-    if !std::env::split_paths(&path).any(|folder| folder == own)
-        && let Ok(path) = std::env::join_paths(folders)
-    {
-        env.insert("PATH".into(), path);
-    }
 }

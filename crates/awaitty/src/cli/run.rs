@@ -1,4 +1,4 @@
-//! Subcommands that are more than one call: `awaitty run`, and `awaitty ls --watch`.
+//! Subcommands that are no tools: `awaitty run`, `awaitty restart` and `awaitty ls --watch`.
 
 use std::io::{self, Write};
 use std::thread;
@@ -40,6 +40,17 @@ pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -
     client.call("close_session", &json!({"session_id": id}), &mut |_| {})?;
     super::print(&ended, as_json)?;
     Ok(super::status(&ended))
+}
+
+/// `awaitty restart NAME`: ends a session and starts it with the parameters that it was started with.
+///
+/// # Errors
+/// If the daemon cannot be reached.
+pub fn restart(name: &str, as_json: bool) -> io::Result<i32> {
+    let spawn = json!({"name": name, "if_exists": "restart"});
+    let spawned = Client::daemon()?.call("spawn", &spawn, &mut |_| {})?;
+    super::print(&spawned, as_json)?;
+    Ok(super::status(&spawned))
 }
 
 /// The signals by which a person or a system interrupts a run.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rustix::process::Pid;
 
@@ -60,7 +61,7 @@ impl Sessions {
     }
 
     /// What was started in tmux by that name before we were.
-    async fn find_again(&self, name: &str) -> Option<Arc<Entry>> {
+    pub(super) async fn find_again(&self, name: &str) -> Option<Arc<Entry>> {
         for server in tmux::servers() {
             if let Some(pane) = server.pane_named(name).await {
                 return self.attach(&server, &pane, Some(name)).await.ok();
@@ -106,6 +107,8 @@ impl Sessions {
             people: People::default(),
             image: image_of(pid),
             pane: Some((server.clone(), found.id)),
+            spec: None,
+            is_ending: AtomicBool::new(false),
         });
         self.add(&entry);
         Ok(entry)
@@ -122,7 +125,7 @@ impl Sessions {
     ///
     /// # Errors
     /// If it cannot be started.
-    pub async fn spawn_in_tmux(
+    pub(super) async fn spawn_in_tmux(
         &self,
         spec: SpawnSpec,
         session: Option<&str>,
@@ -144,7 +147,8 @@ impl Sessions {
         {
             let id = server.id_of(&pane);
             return Err(ToolError::argument(format!(
-                "name: {name:?} is {id} already: use it, or choose another name"
+                "name: {name:?} is {id} already: if_exists \"reuse\" answers with it, \"restart\" ends it and starts \
+                 a new one; or choose another name"
             )));
         }
         let waiting = server.open(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
@@ -166,10 +170,11 @@ impl Sessions {
         })?;
         let (pid, place) = (pane.pid(), pane.place());
         let shell = integration.map(|integration| (integration.nonce, integration.kind));
+        let ttl = spec.ttl;
         let entry = Arc::new(Entry {
             id,
             command: shell_words::join(&spec.argv),
-            name: spec.name,
+            name: spec.name.clone(),
             pid,
             created_ms: wall_clock_ms(),
             scrollback: spec.scrollback,
@@ -184,9 +189,11 @@ impl Sessions {
             mark,
             image: image_of(pid),
             pane: Some(place),
+            spec: Some(spec),
+            is_ending: AtomicBool::new(false),
         });
         self.add(&entry);
-        self.end_later(&entry, spec.ttl);
+        self.end_later(&entry, ttl);
         Ok(entry)
     }
 }

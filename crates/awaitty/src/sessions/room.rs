@@ -1,6 +1,7 @@
 //! Whether there is room for one more terminal.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::{Entry, Sessions};
 use crate::error::ToolError;
@@ -14,6 +15,10 @@ impl Sessions {
         name: Option<&str>,
         scrollback: usize,
     ) -> Result<(), ToolError> {
+        if self.is_shut.load(Ordering::Relaxed) {
+            let why = "the server is ending: start another, and call again";
+            return Err(ToolError::new("spawn_failed", why));
+        }
         if entries.len() >= policy::limits().sessions {
             return Err(ToolError::new(
                 "limit_reached",
@@ -39,7 +44,8 @@ impl Sessions {
             |entry: &Arc<Entry>| entry.name.as_deref() == name || Some(entry.id.as_str()) == name;
         match name {
             Some(name) if entries.iter().any(is_taken) => Err(ToolError::argument(format!(
-                "name: a session {name:?} is there already, choose another"
+                "name: a session {name:?} is there already: if_exists \"reuse\" answers with it, \"restart\" ends it \
+                 and starts a new one; or choose another name"
             ))),
             _ => Ok(()),
         }

@@ -50,9 +50,28 @@ struct Output {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct SurvivorOutput {
+pub(super) struct SurvivorOutput {
     pid: i32,
     command: String,
+}
+
+impl SurvivorOutput {
+    /// Returns what is told of processes that could not be ended.
+    pub(super) fn all(survivors: Vec<Survivor>) -> Vec<SurvivorOutput> {
+        let survivors = survivors.into_iter();
+        survivors.map(|Survivor { pid, command }| SurvivorOutput { pid, command }).collect()
+    }
+
+    /// Adds them to a text.
+    pub(super) fn describe(all: &[SurvivorOutput], text: &mut String) {
+        if all.is_empty() {
+            return;
+        }
+        *text += "\nThese run still, since they may be another session's or are another user's; kill what is not needed:";
+        for SurvivorOutput { pid, command } in all {
+            *text += &format!("\n{pid} {command}");
+        }
+    }
 }
 
 pub(super) fn tool() -> Tool {
@@ -81,15 +100,8 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let exit = entry.handle.call(exit_of).await.flatten();
     let exit = ExitOutput::from(exit);
     let mut text = format!("[{}] closed{}", entry.label(), exit.words());
-    if !survivors.is_empty() {
-        text += "\nThese run still, since they may be another session's or are another user's; kill what is not needed:";
-        for Survivor { pid, command } in &survivors {
-            text += &format!("\n{pid} {command}");
-        }
-    }
-    let survivors = survivors.into_iter();
-    let survivors = survivors.map(|Survivor { pid, command }| SurvivorOutput { pid, command });
-    let survivors = survivors.collect();
+    let survivors = SurvivorOutput::all(survivors);
+    SurvivorOutput::describe(&survivors, &mut text);
     let output = Output { session_id: entry.id.clone(), closed: !params.keep, exit, survivors };
     Ok((output, text))
 }

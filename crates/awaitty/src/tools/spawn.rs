@@ -9,6 +9,7 @@ use awaitty_core::{COLS_MAX, ROWS_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::close_session::SurvivorOutput;
 use super::outcome::{Show, WaitOutput, header};
 use super::params::{WaitParam, Wanted, duration, within};
 use super::wait_for_channel::wait_and_show;
@@ -16,13 +17,13 @@ use super::wait_for_text::start;
 use super::{Answer, Context, Kind, Tool, command_line};
 use crate::error::ToolError;
 use crate::policy;
-use crate::sessions::{Record, SpawnSpec};
+use crate::sessions::{IfExists, Place, Record, SpawnSpec, Spawned};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
     /// A program; without `args` a command line, which no shell sees.
-    command: String,
+    command: Option<String>,
     /// Its arguments.
     args: Option<Vec<String>>,
     /// Where it starts.
@@ -39,6 +40,8 @@ struct Params {
     rows: Option<usize>,
     /// A name to use as session_id.
     name: Option<String>,
+    /// If `name` is taken: "error" (default), "reuse" or "restart", which without `command` starts the same again.
+    if_exists: Option<String>,
     /// Lines kept. Default 10000.
     scrollback: Option<usize>,
     /// End the program after that long.
@@ -80,8 +83,14 @@ struct Output {
     pid: i32,
     cols: usize,
     rows: usize,
+    /// The session was there already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reused: Option<bool>,
     #[serde(flatten)]
     wait: WaitOutput,
+    /// Processes of the session before that run still.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    survivors: Vec<SurvivorOutput>,
 }
 
 pub(super) fn tool() -> Tool {
@@ -113,11 +122,47 @@ fn check_name(name: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
+/// Returns what becomes of a session that has the name.
+fn if_exists(params: &Params) -> Result<IfExists, ToolError> {
+    let Some(word) = params.if_exists.as_deref() else { return Ok(IfExists::Error) };
+    let if_exists = match word {
+        "error" => IfExists::Error,
+        "reuse" => IfExists::Reuse,
+        "restart" => IfExists::Restart,
+        _ => {
+            return Err(ToolError::argument(format!(
+                "if_exists: {word:?} is none of \"error\", \"reuse\" and \"restart\""
+            )));
+        }
+    };
+    if params.name.is_none() {
+        return Err(ToolError::argument(format!(
+            "if_exists: {word:?} is about a session of the same name: give name, too"
+        )));
+    }
+    Ok(if_exists)
+}
+
+/// Restarts the session of a name with the parameters that it was started with.
+async fn restart(context: &Context, name: &str) -> Result<Spawned, ToolError> {
+    let given = context.arguments.as_object().into_iter().flatten();
+    let mut other = given.filter(|(name, value)| {
+        !["name", "if_exists", "wait"].contains(&name.as_str()) && !value.is_null()
+    });
+    if let Some((parameter, _)) = other.next() {
+        return Err(ToolError::argument(format!(
+            "command: it is missing; a restart without it takes all parameters from the session {name:?}: leave \
+             {parameter} out, or give command"
+        )));
+    }
+    context.sessions.restart(name).await
+}
+
 /// What the parameters mean; all of them are looked at before anything is started.
-fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
+fn spec(command: String, params: Params) -> Result<SpawnSpec, ToolError> {
     let argv = match params.args {
-        Some(args) => std::iter::once(params.command).chain(args).collect(),
-        None => command_line::split(&params.command)?,
+        Some(args) => std::iter::once(command).chain(args).collect(),
+        None => command_line::split(&command)?,
     };
     if argv.first().is_none_or(String::is_empty) {
         return Err(ToolError::argument("command: it is empty, name a program"));
@@ -135,6 +180,15 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
     if let Some(name) = &params.name {
         check_name(name)?;
     }
+    let place = match (params.backend, params.tmux_session) {
+        (Backend::Pty, None) => Place::Pty,
+        (Backend::Tmux, session) => Place::Tmux(session),
+        (Backend::Pty, Some(session)) => {
+            return Err(ToolError::argument(format!(
+                "tmux_session: {session:?} needs backend: \"tmux\""
+            )));
+        }
+    };
     let ttl =
         params.ttl_ms.map(|ms| duration("ttl_ms", Some(ms), Duration::ZERO, policy::TIMEOUT_MAX));
     Ok(SpawnSpec {
@@ -155,28 +209,20 @@ fn spec(params: Params) -> Result<SpawnSpec, ToolError> {
         shell_integration: params.shell_integration.unwrap_or(true),
         record: (params.record || params.record_input)
             .then_some(Record { with_input: params.record_input }),
+        place,
     })
 }
 
 async fn run(context: Context, mut params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wait = params.wait.take().map(|wait| wait.wanted(signals)).transpose()?;
-    let (backend, session) = (params.backend, params.tmux_session.take());
-    let spec = spec(params)?;
-    let entry = match (backend, session) {
-        (Backend::Pty, None) => context.sessions.spawn(spec)?,
-        (Backend::Pty, Some(session)) => {
-            return Err(ToolError::argument(format!(
-                "tmux_session: {session:?} needs backend: \"tmux\""
-            )));
-        }
-        (Backend::Tmux, session) => {
-            // To its end even if the caller goes away, or a window would be left half made.
-            let sessions = Arc::clone(&context.sessions);
-            let spawned = async move { sessions.spawn_in_tmux(spec, session.as_deref()).await };
-            tokio::spawn(spawned).await.map_err(|_| ToolError::gone())??
-        }
+    let if_exists = if_exists(&params)?;
+    let spawned = match (params.command.take(), if_exists, &params.name) {
+        (Some(command), _, _) => context.sessions.spawn(spec(command, params)?, if_exists).await?,
+        (None, IfExists::Restart, Some(name)) => restart(&context, name).await?,
+        (None, _, _) => return Err(ToolError::missing("command")),
     };
+    let Spawned { entry, is_reused, survivors } = spawned;
     let size = entry.handle.call(|driver| {
         let screen = driver.session().screen();
         (screen.cols(), screen.rows())
@@ -192,7 +238,8 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
         None => {
             let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
             let frame = frame.ok_or_else(ToolError::gone)?;
-            (WaitOutput::at(&frame), header(&entry, &frame, "started"))
+            let what = if is_reused { "reused" } else { "started" };
+            (WaitOutput::at(&frame), header(&entry, &frame, what))
         }
     };
     let output = Output {
@@ -201,7 +248,12 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
         pid: entry.pid.as_raw_nonzero().get(),
         cols,
         rows,
+        reused: is_reused.then_some(true),
         wait,
+        survivors: SurvivorOutput::all(survivors),
     };
-    Ok((output, format!("session_id={} pid={}\n{text}", entry.id, entry.pid.as_raw_nonzero())))
+    let reused = if is_reused { " reused" } else { "" };
+    let mut text = format!("session_id={} pid={}{reused}\n{text}", entry.id, output.pid);
+    SurvivorOutput::describe(&output.survivors, &mut text);
+    Ok((output, text))
 }

@@ -40,8 +40,5 @@ pub(super) async fn typable(
 /// Looks whether a terminal is the callers', and not a person's who has taken control. What is typed is looked at when it
 /// is sent.
 pub(super) async fn not_controlled(entry: &Entry) -> Result<(), ToolError> {
-    match entry.handle.call(|driver| driver.control().cloned()).await.flatten() {
-        Some(control) => Err(ToolError::human_has_control(&control)),
-        None => Ok(()),
-    }
+    entry.check_control().await
 }

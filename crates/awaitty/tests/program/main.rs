@@ -9,6 +9,7 @@ mod flags;
 mod fuzz;
 mod http;
 mod mcp;
+mod names;
 mod page;
 mod panes;
 mod people;

@@ -74,6 +74,18 @@ fn mistakes_of_files() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Names that are taken, and names that are not there.
+fn mistakes_of_names() -> Vec<(&'static str, Value)> {
+    vec![
+        ("spawn", json!({"command": "cat", "name": "up"})),
+        ("spawn", json!({"command": "cat", "name": "up", "if_exists": "replace"})),
+        ("spawn", json!({"command": "cat", "if_exists": "reuse"})),
+        ("spawn", json!({"name": "up", "if_exists": "reuse"})),
+        ("spawn", json!({"name": "up", "if_exists": "restart", "cols": 80})),
+        ("spawn", json!({"name": "nope", "if_exists": "restart"})),
+    ]
+}
+
 /// Calls that make no sense, one a line.
 fn mistakes() -> Vec<(&'static str, Value)> {
     let long = "x".repeat(4_097);
@@ -90,7 +102,6 @@ fn mistakes() -> Vec<(&'static str, Value)> {
         ("spawn", json!({"command": "cat", "rows": 501})),
         ("spawn", json!({"command": "cat", "name": "a b"})),
         ("spawn", json!({"command": "cat", "name": "s1"})),
-        ("spawn", json!({"command": "cat", "name": "up"})),
         ("spawn", json!({"command": "cat", "scrollback": 1_000_001})),
         ("spawn", json!({"command": "cat", "backend": "screen"})),
         ("spawn", json!({"command": "cat", "tmux_session": "work"})),
@@ -174,7 +185,8 @@ fn every_mistake() {
     server.call("spawn", json!({"command": "cat", "name": "other"}));
     server.call("spawn", json!({"command": "true", "name": "done", "wait": {"exit": true}}));
     let mut text = String::new();
-    for (tool, arguments) in [mistakes(), mistakes_of_files()].concat() {
+    let calls = [mistakes(), mistakes_of_names(), mistakes_of_files()];
+    for (tool, arguments) in calls.concat() {
         let answer = server.call(tool, arguments.clone());
         let (code, message) = (answer["code"].as_str(), answer["message"].as_str());
         let (Some(code), Some(message)) = (code, message) else {

@@ -1,0 +1,136 @@
+//! Names that are taken: `if_exists`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::client::{Home, Server};
+
+/// Returns whether a process runs.
+fn is_running(pid: &Value) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with('Z'))
+}
+
+/// Returns the number of processes with this command line.
+fn count(command: &str) -> usize {
+    let commands = fs::read_dir("/proc").unwrap().flatten();
+    let commands = commands.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    commands
+        .filter(|line| String::from_utf8_lossy(line).replace('\0', " ").trim_end() == command)
+        .count()
+}
+
+/// Returns a command line that no other test has.
+fn unique(of: u32) -> String {
+    format!("sleep 1{of}{:07}", std::process::id())
+}
+
+fn sessions(server: &mut Server) -> Vec<Value> {
+    server.call("list_sessions", json!({}))["sessions"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_session_that_runs_is_reused_and_one_that_has_exited_is_started_anew() {
+    let home = Home::new("reuse");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let up = json!({"command": "sh", "args": ["-c", "echo UP; read x"], "name": "a", "cols": 50,
+        "if_exists": "reuse", "wait": {"text": "UP"}});
+    let first = server.call("spawn", up.clone());
+    assert_eq!((&first["outcome"], &first["reused"]), (&json!("met"), &Value::Null), "{first}");
+    let mut other = up.clone();
+    other["command"] = json!("cat");
+    other["cols"] = json!(70);
+    let again = server.call("spawn", other);
+    assert_eq!((&again["outcome"], &again["reused"]), (&json!("met"), &json!(true)), "{again}");
+    for field in ["session_id", "pid", "cols", "rows", "name"] {
+        assert_eq!(again[field], first[field], "{field}");
+    }
+    let plain = json!({"command": "cat", "name": "a", "if_exists": "reuse"});
+    let answer = server.request("tools/call", json!({"name": "spawn", "arguments": plain}));
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.lines().next().unwrap().ends_with(" reused"), "{text}");
+    server.call("send_input", json!({"session_id": "a", "input": "\n", "wait": {"exit": true}}));
+    let anew = server.call("spawn", up);
+    assert_eq!((&anew["outcome"], &anew["reused"]), (&json!("met"), &Value::Null), "{anew}");
+    assert_ne!(anew["pid"], first["pid"]);
+    assert_eq!(sessions(&mut server).len(), 1);
+}
+
+#[test]
+fn a_session_that_is_restarted_ends_first() {
+    let home = Home::new("restart");
+    // The only session that there may be gives way, too.
+    let mut server = Server::start(home.command().args(["mcp", "--max-sessions", "1"]));
+    let script = "trap 'exec sleep 1000' HUP; echo UP; while :; do read x; done";
+    let deaf =
+        json!({"command": "sh", "args": ["-c", script], "name": "a", "wait": {"text": "UP"}});
+    let first = server.call("spawn", deaf);
+    let waiting = json!({"name": "wait_for_text",
+        "arguments": {"session_id": "a", "pattern": "NEVER", "timeout_ms": 60_000}});
+    let waiting = server.send("tools/call", waiting);
+    let next = json!({"command": "cat", "name": "a", "if_exists": "restart"});
+    let second = server.call("spawn", next.clone());
+    assert!(second["pid"].is_i64() && second["pid"] != first["pid"], "{second}");
+    assert!(!is_running(&first["pid"]) && is_running(&second["pid"]));
+    assert_eq!(server.answer(waiting)["result"]["structuredContent"]["outcome"], "closed");
+    let listed = sessions(&mut server);
+    assert_eq!((listed.len(), &listed[0]["pid"]), (1, &second["pid"]));
+    let third =
+        server.call("spawn", json!({"command": "cat", "name": "b", "if_exists": "restart"}));
+    assert_eq!(third["code"], "limit_reached", "no other does");
+}
+
+#[test]
+fn nothing_is_ended_for_what_cannot_be_started() {
+    let home = Home::new("keeps");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let first = server.call("spawn", json!({"command": "cat", "name": "a"}));
+    for wrong in [
+        json!({"command": "/no/such/program"}),
+        json!({"command": "no-such-program"}),
+        json!({"command": "/etc/passwd"}),
+        json!({"command": "/etc", "args": []}),
+        json!({"command": "cat", "cwd": "/no/such/folder"}),
+        json!({"command": "cat", "cols": 0}),
+        json!({"command": "cat", "wait": {}}),
+        json!({"command": "cat", "scrollback": 1_000_001}),
+        json!({"command": "cat 'x"}),
+        json!({"cols": 80}),
+    ] {
+        let mut call = wrong.clone();
+        call["name"] = json!("a");
+        call["if_exists"] = json!("restart");
+        let refused = server.call("spawn", call);
+        assert!(refused["code"].is_string(), "{wrong}: {refused}");
+    }
+    let listed = sessions(&mut server);
+    assert_eq!((listed.len(), &listed[0]["pid"]), (1, &first["pid"]));
+    assert!(listed[0]["state"] == "running" && is_running(&first["pid"]));
+}
+
+#[test]
+fn restarts_at_once_leave_one_program() {
+    let home = Home::new("at-once");
+    let mut server = Server::start(home.command().arg("mcp"));
+    let command = unique(1);
+    let call = |if_exists: &str| {
+        let arguments = json!({"command": command, "name": "a", "if_exists": if_exists});
+        json!({"name": "spawn", "arguments": arguments})
+    };
+    for round in ["restart", "reuse"] {
+        let asked: Vec<u64> = (0..8)
+            .map(|i| server.send("tools/call", call(if i % 2 == 0 { "restart" } else { round })))
+            .collect();
+        for id in asked {
+            let answer = server.answer(id)["result"]["structuredContent"].clone();
+            assert!(answer["pid"].is_i64(), "{answer}");
+        }
+        let listed = sessions(&mut server);
+        assert!(listed.len() == 1 && listed[0]["state"] == "running", "{listed:?}");
+        assert!(is_running(&listed[0]["pid"]));
+        assert_eq!(count(&command), 1);
+    }
+    server.end();
+    assert_eq!(count(&command), 0);
+}
