@@ -33,6 +33,7 @@
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
 
 mod annotate;
+mod change;
 mod channel;
 mod command;
 mod diff;
@@ -78,7 +79,7 @@ pub use shell::COMMANDS_MAX;
 pub use style::{Attrs, Color, LinkId, Style, Underline};
 
 pub use wait::{
-    Condition, Exit, Finding, Outcome, Ready, Since, Spec, WaitEnded, WaitError, WaitId,
+    Condition, Exit, Finding, Outcome, Ready, Since, Spec, Styles, WaitEnded, WaitError, WaitId,
 };
 
 use std::time::Duration;

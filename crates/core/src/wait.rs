@@ -34,8 +34,8 @@ pub enum Condition {
     Change {
         /// For how long.
         stable: Duration,
-        /// A change of style counts too.
-        styles: bool,
+        /// The changes of style that count.
+        styles: Styles,
         /// Rows that match one of these are left out.
         ignore: Vec<Arc<Pattern>>,
     },
@@ -59,6 +59,18 @@ pub enum Condition {
         /// Only the latter, and on the alternate screen.
         full_screen: bool,
     },
+}
+
+/// The changes of style that count as a change of the screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Styles {
+    /// None: text only.
+    Text,
+    /// Those that move the selection.
+    #[default]
+    Selection,
+    /// All.
+    All,
 }
 
 /// Who says that a program is ready for input.
@@ -133,7 +145,7 @@ pub enum Finding {
         style_changed: bool,
         /// How long ago the text changed last, if it did since the anchor.
         last_change: Option<Duration>,
-        /// The rows that kept changing, most often first.
+        /// The rows that were still changing when it ended, most often first.
         busy_rows: Vec<usize>,
     },
     /// Of a wait for the screen to settle.

@@ -18,17 +18,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::diff::shift_between;
+use crate::change::ChangeState;
 use crate::frame::Frame;
 use crate::pattern::Pattern;
-use crate::row::Row;
 use crate::screen::Screen;
 use crate::search::{Glance, Match, Matches, all_places, drawn_places};
 use crate::wait::{Condition, Finding, Outcome, Spec, WaitId};
 use crate::{Line, Tick, Time};
-
-/// Rows that kept changing that are named at the most.
-const BUSY_ROWS_MAX: usize = 5;
 
 /// The moment after which a wait looks.
 #[derive(Clone, Debug)]
@@ -58,17 +54,6 @@ pub(crate) struct Wait {
     change: ChangeState,
     /// When `handle_time` is to look at it, as it stands in the timers.
     timer: Option<Time>,
-}
-
-/// What a wait for a change has seen.
-#[derive(Clone, Debug, Default)]
-struct ChangeState {
-    changed: bool,
-    style_changed: bool,
-    /// When the text changed last, as far as the wait is concerned.
-    changed_at: Time,
-    /// How often each row changed.
-    counts: Vec<u32>,
 }
 
 /// The waits of one pattern, by their anchors.
@@ -277,7 +262,7 @@ impl Waits {
 impl Wait {
     /// A wait that has seen the frames since its anchor.
     pub(crate) fn new(spec: Spec, anchor: Anchor, started: Time, frames: &[Arc<Frame>]) -> Wait {
-        let change = ChangeState { changed_at: anchor.frame.time(), ..ChangeState::default() };
+        let change = ChangeState::new(anchor.frame.time());
         let mut wait = Wait { spec, anchor, started, matched: None, change, timer: None };
         let mut before = Arc::clone(&wait.anchor.frame);
         for frame in frames {
@@ -296,8 +281,7 @@ impl Wait {
     pub(crate) fn holds_at(&self) -> Option<Time> {
         match &self.spec.condition {
             Condition::Change { stable, styles, .. } => {
-                let changed = self.change.changed || *styles && self.change.style_changed;
-                changed.then(|| self.change.changed_at.after(*stable))
+                self.change.counts(*styles).then(|| self.change.changed_at.after(*stable))
             }
             Condition::Settled(quiet) => Some(self.change.changed_at.after(*quiet)),
             _ => None,
@@ -309,21 +293,7 @@ impl Wait {
             Condition::Change { ignore, .. } => ignore,
             _ => &[],
         };
-        let rows = changed_rows(before, frame, ignore);
-        if !rows.is_empty() {
-            self.change.changed_at = now;
-            // Rows that a smaller screen no longer has have changed as well.
-            let rows_max = before.rows().len().max(frame.rows().len());
-            self.change.counts.resize(rows_max.max(self.change.counts.len()), 0);
-            rows.iter().for_each(|&row| self.change.counts[row] += 1);
-        }
-        self.change.changed = changed_beyond_echo(&self.anchor, frame, ignore);
-        // An echo that does not count is no change of style either.
-        self.change.style_changed = if self.change.changed {
-            !frame.looks_like(&self.anchor.frame)
-        } else {
-            style_changed(&self.anchor.frame, frame)
-        };
+        self.change.note_frame(now, &self.anchor, before, frame, ignore);
     }
 
     /// What there is to say of it now.
@@ -333,14 +303,14 @@ impl Wait {
         match &self.spec.condition {
             Condition::Text(_) => Finding::Text { found: None, fresh: false, visible: false },
             Condition::Gone(_) => Finding::Gone(None),
-            Condition::Change { styles, .. } => Finding::Change {
-                changed: change.changed || *styles && change.style_changed,
+            Condition::Change { styles, stable, .. } => Finding::Change {
+                changed: change.counts(*styles),
                 stable: met,
-                style_changed: change.style_changed,
-                last_change: change.changed.then(|| now.since(change.changed_at)),
-                busy_rows: change.busy_rows(),
+                style_changed: change.style,
+                last_change: change.text.then(|| now.since(change.changed_at)),
+                busy_rows: change.busy_rows(now, *stable),
             },
-            Condition::Settled(_) => Finding::Settled { settled: met, changed: change.changed },
+            Condition::Settled(_) => Finding::Settled { settled: met, changed: change.text },
             Condition::Exit => Finding::Exit,
             Condition::Command(_)
             | Condition::Taken(_)
@@ -349,74 +319,6 @@ impl Wait {
             Condition::Ready { .. } => Finding::Ready(None),
         }
     }
-}
-
-impl ChangeState {
-    fn busy_rows(&self) -> Vec<usize> {
-        let mut rows: Vec<usize> =
-            (0..self.counts.len()).filter(|&row| self.counts[row] > 1).collect();
-        rows.sort_by_key(|&row| std::cmp::Reverse(self.counts[row]));
-        rows.truncate(BUSY_ROWS_MAX);
-        rows
-    }
-}
-
-fn is_ignored(text: &str, ignore: &[Arc<Pattern>]) -> bool {
-    ignore.iter().any(|pattern| pattern.is_match(text))
-}
-
-/// The rows whose text differs, but for those whose text now is to be ignored: a spinner that comes is left
-/// out, and the result that takes its place is not.
-fn changed_rows(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> Vec<usize> {
-    let (old, new) = (before.rows(), after.rows());
-    let differs = |row: usize| {
-        let (a, b) = (old.get(row), new.get(row));
-        let same = match (a, b) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b) || a.text() == b.text(),
-            _ => false,
-        };
-        let text = |row: Option<&Arc<Row>>| row.map_or(String::new(), |row| row.text().to_owned());
-        !(same || is_ignored(&text(a), ignore) && is_ignored(&text(b), ignore))
-    };
-    (0..old.len().max(new.len())).filter(|&row| differs(row)).collect()
-}
-
-/// Tells whether a row has the same text in another style.
-fn style_changed(before: &Frame, after: &Frame) -> bool {
-    let mut rows = before.rows().iter().zip(after.rows());
-    before.is_reverse() != after.is_reverse()
-        || rows.any(|(before, after)| before.text() == after.text() && !before.looks_like(after))
-}
-
-/// Tells whether the text differs from the anchor's by more than the echo of what was typed, whose
-/// cells count as never drawn, and by more than the scroll that an echoed Enter makes.
-fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) -> bool {
-    let old = anchor.frame.rows();
-    if old.len() != frame.rows().len() || anchor.frame.cols() != frame.cols() {
-        return true;
-    }
-    let scrolled = if anchor.echo_counts { 0 } else { shift_between(&anchor.frame, frame) };
-    if scrolled.unsigned_abs() > anchor.enters {
-        return true;
-    }
-    frame.rows().iter().enumerate().any(|(index, row)| {
-        let before = index.checked_add_signed(scrolled).and_then(|index| old.get(index));
-        let old_text = before.map_or("", |row| row.text());
-        let ignored = is_ignored(row.text(), ignore);
-        old_text != row.text()
-            && !ignored
-            && (anchor.echo_counts || differs_beyond_echo(before.map(|row| &**row), row))
-    })
-}
-
-fn differs_beyond_echo(before: Option<&Row>, after: &Row) -> bool {
-    let cols = after.width().max(before.map_or(0, Row::width));
-    (0..cols).any(|col| {
-        let old = before.map_or("", |row| row.slice(col, col + 1)).trim_end();
-        let new = after.slice(col, col + 1).trim_end();
-        let is_echo = !new.is_empty() && after.tick_at(col) == Tick(0);
-        old != new && !is_echo
-    })
 }
 
 /// How long a wait took.

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Exit, Pattern, Screen, Session, Since, Spec, Time, WaitEnded};
+use awaitty_core::{
+    Condition, Exit, Pattern, Screen, Session, Since, Spec, Styles, Time, WaitEnded,
+};
 
 const COLS: usize = 20;
 const ROWS: usize = 5;
@@ -121,8 +123,8 @@ fn conditions() -> Vec<Condition> {
         Condition::Text(pattern("^end$")),
         Condition::Text(pattern("NEVER")),
         Condition::Gone(pattern("before")),
-        Condition::Change { stable, styles: true, ignore: Vec::new() },
-        Condition::Change { stable, styles: false, ignore: vec![pattern("before|after")] },
+        Condition::Change { stable, styles: Styles::All, ignore: Vec::new() },
+        Condition::Change { stable, styles: Styles::Text, ignore: vec![pattern("before|after")] },
         Condition::Settled(Duration::from_millis(5)),
         Condition::Exit,
     ]

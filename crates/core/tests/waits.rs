@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{
-    Condition, EchoBy, Exit, FRAMES_MAX, Finding, Pattern, Seq, Session, Since, Spec, Time,
+    Condition, EchoBy, Exit, FRAMES_MAX, Finding, Pattern, Seq, Session, Since, Spec, Styles, Time,
     WaitEnded,
 };
 use proptest::prelude::*;
@@ -51,7 +51,7 @@ fn gone(text: &str) -> Condition {
 fn change(stable_ms: u64) -> Condition {
     Condition::Change {
         stable: Duration::from_millis(stable_ms),
-        styles: false,
+        styles: Styles::Text,
         ignore: Vec::new(),
     }
 }
@@ -568,8 +568,11 @@ fn s4_2_what_is_no_text_neither_counts_nor_restarts_the_clock() {
 
 #[test]
 fn s4_2_with_styles_a_colour_counts_and_does_not_restart_the_clock() {
-    let styles =
-        Condition::Change { stable: Duration::from_millis(100), styles: true, ignore: Vec::new() };
+    let styles = Condition::Change {
+        stable: Duration::from_millis(100),
+        styles: Styles::All,
+        ignore: Vec::new(),
+    };
     let script = [
         (0, Print("word")),
         (200, Type("")),
@@ -577,6 +580,73 @@ fn s4_2_with_styles_a_colour_counts_and_does_not_restart_the_clock() {
         (250, Print("\x1b[H\x1b[31mword")),
     ];
     check(&script, &["@250 w1 Met changed=true stable=true style=true"]);
+}
+
+/// A menu of two entries, of which the first or the second is selected.
+const FIRST: &str = "\x1b[2;3H\x1b[7mone\x1b[m\x1b[3;3Htwo";
+const SECOND: &str = "\x1b[2;3Hone\x1b[3;3H\x1b[7mtwo\x1b[m";
+
+#[test]
+fn s4_1_a_change_of_the_selection_is_a_change() {
+    let with = |styles: Styles| {
+        let stable = Duration::from_millis(200);
+        let condition = Condition::Change { stable, styles, ignore: Vec::new() };
+        [
+            (0, Print(FIRST)),
+            (500, Type("")),
+            (510, Wait(condition, Since::Input, 900)),
+            (550, Print(SECOND)),
+        ]
+    };
+    // The text has been unchanged for long enough.
+    let met = "@550 w1 Met changed=true stable=true style=true";
+    check(&with(Styles::Selection), &[met]);
+    check(&with(Styles::All), &[met]);
+    check(&with(Styles::Text), &["@1410 w1 Timeout changed=false stable=false style=true"]);
+    // A selection that was moved there and back is none.
+    let mut back = with(Styles::Selection).to_vec();
+    back[2].0 = 600;
+    back.swap(2, 3);
+    back.insert(3, (560, Print(FIRST)));
+    check(&back, &["@1500 w1 Timeout changed=false stable=false style=false"]);
+}
+
+#[test]
+fn s4_2_other_colours_are_no_change_of_the_selection() {
+    let stable = Duration::from_millis(100);
+    let condition = Condition::Change { stable, styles: Styles::Selection, ignore: Vec::new() };
+    let script = [
+        (0, Print(FIRST)),
+        (200, Type("")),
+        (210, Wait(condition, Since::Input, 500)),
+        (250, Print("\x1b[3;3H\x1b[31mtwo")),
+    ];
+    check(&script, &["@710 w1 Timeout changed=false stable=false style=true"]);
+    // Text restarts the clock, the selection does not.
+    let stable = Duration::from_millis(100);
+    let condition = Condition::Change { stable, styles: Styles::Selection, ignore: Vec::new() };
+    let script = [
+        (0, Print(FIRST)),
+        (200, Type("")),
+        (210, Wait(condition, Since::Input, 500)),
+        (250, Print("\x1b[5;1Hhelp")),
+        (300, Print(SECOND)),
+    ];
+    check(&script, &["@350 w1 Met changed=true stable=true style=true"]);
+}
+
+#[test]
+fn s4_1_ignored_rows_have_no_selection() {
+    let stable = Duration::from_millis(100);
+    let ignore = vec![pattern("one|two")];
+    let condition = Condition::Change { stable, styles: Styles::Selection, ignore };
+    let script = [
+        (0, Print(FIRST)),
+        (200, Type("")),
+        (210, Wait(condition, Since::Input, 500)),
+        (250, Print(SECOND)),
+    ];
+    check(&script, &["@710 w1 Timeout changed=false stable=false style=true"]);
 }
 
 fn spinner() -> Vec<(u64, Do)> {
@@ -594,9 +664,23 @@ fn s4_3_a_spinner_changes_and_never_settles() {
 }
 
 #[test]
+fn s4_3_rows_that_had_stopped_are_not_named() {
+    let mut script = spinner();
+    script.insert(1, (1, Wait(change(300), Since::Input, 600)));
+    // The first row changes more often than the spinner, and stops.
+    let counts = ["1", "2", "3", "4", "5", "6", "7", "8", "9"].map(|n| n.as_bytes()[0] as char);
+    let lines: Vec<String> = counts.iter().map(|count| format!("\x1b[Hcount {count}")).collect();
+    let lines: Vec<&'static str> = lines.into_iter().map(|line| &*line.leak()).collect();
+    script.extend(lines.into_iter().zip(20u64..).map(|(line, ms)| (ms, Print(line))));
+    script.sort_by_key(|(ms, _)| *ms);
+    check(&script, &["@601 w1 Timeout changed=true stable=false style=true last=41 rows=[2]"]);
+}
+
+#[test]
 fn s4_3_with_ignore_it_settles() {
     let ignore = vec![pattern(r"^[-|/\\]$")];
-    let condition = Condition::Change { stable: Duration::from_millis(300), styles: false, ignore };
+    let condition =
+        Condition::Change { stable: Duration::from_millis(300), styles: Styles::Text, ignore };
     let mut script = spinner();
     script.insert(1, (1, Wait(condition, Since::Input, 2000)));
     script.insert(3, (40, Print("\x1b[Hdone")));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Outcome, Pattern, Seq, Since, Spec};
+use awaitty_core::{Condition, Outcome, Pattern, Seq, Since, Spec, Styles};
 use futures::future::BoxFuture;
 use rmcp::model::{Resource, ResourceTemplate};
 use tokio::time::Instant;
@@ -117,9 +117,11 @@ pub(super) async fn watch(
                 return Ok(None);
             }
             let condition = match part {
-                Part::Screen => {
-                    Condition::Change { stable: Duration::ZERO, styles: false, ignore: Vec::new() }
-                }
+                Part::Screen => Condition::Change {
+                    stable: Duration::ZERO,
+                    styles: Styles::Text,
+                    ignore: Vec::new(),
+                },
                 // Lines that are the same as before move the screen without changing it.
                 Part::Output => Condition::Text(any),
             };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec};
+use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec, Styles};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -74,6 +74,35 @@ pub(crate) enum SinceParam {
     Seq(u64),
     /// "input", "now" or "screen".
     Word(String),
+}
+
+/// The changes of style that count as a change.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum StylesParam {
+    /// All, or none.
+    All(bool),
+    /// "selection".
+    Word(String),
+}
+
+/// Returns which changes of style count; without a parameter those of the selection.
+pub(crate) fn styles(param: Option<&StylesParam>) -> Result<Styles, ToolError> {
+    match param {
+        None => Ok(Styles::Selection),
+        Some(StylesParam::All(true)) => Ok(Styles::All),
+        Some(StylesParam::All(false)) => Ok(Styles::Text),
+        Some(StylesParam::Word(word)) if word == "selection" => Ok(Styles::Selection),
+        Some(StylesParam::Word(word)) => Err(ToolError::argument(format!(
+            "styles: {word:?} is none of \"selection\" (the default), true (every change of style counts) or false \
+             (only text counts)"
+        ))),
+    }
+}
+
+/// Compiles the patterns of `ignore`.
+pub(crate) fn ignored(patterns: &[String]) -> Result<Vec<Arc<Pattern>>, ToolError> {
+    patterns.iter().map(|text| pattern(text, None)).collect()
 }
 
 /// What an anchor means; without one it is the last input.
@@ -198,7 +227,8 @@ impl WaitParam {
                 .map(|text| Ok(on_screen(Condition::Text(pattern(text, self.flags.as_deref())?)))),
             self.change.map(|stable| {
                 let stable = ms("wait.change", stable)?;
-                Ok(on_screen(Condition::Change { stable, styles: false, ignore: Vec::new() }))
+                let styles = Styles::Selection;
+                Ok(on_screen(Condition::Change { stable, styles, ignore: Vec::new() }))
             }),
             self.exit.filter(|&exit| exit).map(|_| Ok(on_screen(Condition::Exit))),
             self.ready

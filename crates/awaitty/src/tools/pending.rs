@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Seq, Since, Spec};
+use awaitty_core::{Condition, Seq, Since, Spec, Styles};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ impl Asked {
             }
             Condition::Change { stable, styles, ignore } => {
                 again["stable_ms"] = json!(stable.as_millis() as u64);
-                again["styles"] = json!(styles);
+                again["styles"] = styles_value(*styles);
                 again["ignore"] = ignore.iter().map(|pattern| pattern.text()).collect();
                 again["diff"] = json!(self.diff);
                 "wait_for_screen_change"
@@ -133,5 +133,13 @@ impl Asked {
             }
         };
         (tool, again)
+    }
+}
+
+fn styles_value(styles: Styles) -> Value {
+    match styles {
+        Styles::All => json!(true),
+        Styles::Text => json!(false),
+        Styles::Selection => json!("selection"),
     }
 }

@@ -50,6 +50,11 @@ pub(super) fn number_or_true(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"anyOf": [{"type": "integer"}, {"type": "boolean"}]})
 }
 
+/// What is true, false or "selection".
+pub(super) fn true_or_selection(_: &mut SchemaGenerator) -> Schema {
+    schemars::json_schema!({"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["selection"]}]})
+}
+
 /// A list of words and objects.
 pub(super) fn words_or_objects(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Condition, Frame, Outcome, Seq, Since, Spec, WaitEnded};
+use awaitty_core::{Condition, Frame, Outcome, Seq, Since, Spec, Styles, WaitEnded};
 use tokio::time::Instant;
 
 use super::send_input::{Item, Sent, send};
@@ -167,7 +167,8 @@ async fn wait_for_change(
     seq: &mut Seq,
     deadline: Instant,
 ) -> Result<Option<bool>, ToolError> {
-    let condition = Condition::Change { stable: Duration::ZERO, styles: true, ignore: Vec::new() };
+    let condition =
+        Condition::Change { stable: Duration::ZERO, styles: Styles::All, ignore: Vec::new() };
     let spec = Spec { condition, since: Since::Frame(*seq), deadline: None };
     let left = deadline.saturating_duration_since(Instant::now());
     let Some(ended) = ended(entry, spec, left).await? else { return Ok(None) };

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::outcome::{Show, WaitOutput};
-use super::params::{SinceParam, duration, pattern, since, timeout};
+use super::params::{SinceParam, StylesParam, duration, ignored, since, styles, timeout};
 use super::wait_for_text::start;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
@@ -24,9 +24,10 @@ struct Params {
     stable_ms: Option<u64>,
     /// Default 5000.
     timeout_ms: Option<u64>,
-    /// Changes of colour count, too.
+    /// "selection" (default), true: all styles count, false: none.
     #[serde(default)]
-    styles: bool,
+    #[schemars(schema_with = "super::schema::true_or_selection")]
+    styles: Option<StylesParam>,
     /// Regexes; rows that match are left out: clocks, spinners.
     #[serde(default)]
     ignore: Vec<String>,
@@ -48,7 +49,8 @@ pub(super) fn tool() -> Tool {
 async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let stable = duration("stable_ms", params.stable_ms, policy::STABLE, policy::TIMEOUT_MAX)?;
     let timeout = timeout(params.timeout_ms, policy::CHANGE_TIMEOUT)?;
-    let ignore = params.ignore.iter().map(|text| pattern(text, None)).collect::<Result<_, _>>()?;
+    let ignore = ignored(&params.ignore)?;
+    let styles = styles(params.styles.as_ref())?;
     let since = since(params.since.as_ref())?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let show = match (params.diff, since) {
@@ -59,6 +61,6 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
             Show::Diff(seq.ok_or_else(ToolError::gone)?)
         }
     };
-    let condition = Condition::Change { stable, styles: params.styles, ignore };
+    let condition = Condition::Change { stable, styles, ignore };
     start(&context, &entry, Spec { condition, since, deadline: None }, timeout, show).await
 }

@@ -41,8 +41,11 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
         }
         (_, Finding::Change { changed, stable, busy_rows, style_changed, .. }) => {
             if !changed {
-                let styles =
-                    if *style_changed { ", but its colours did: styles sees that" } else { "" };
+                let styles = if *style_changed {
+                    ", but its styles did: `styles: true` counts them"
+                } else {
+                    ""
+                };
                 said.push(format!("the text on the screen did not change{styles}"));
             } else if !stable && !busy_rows.is_empty() {
                 let rows: Vec<String> = busy_rows.iter().map(|row| (row + 1).to_string()).collect();

@@ -451,7 +451,7 @@ async def spinner_changes_but_is_not_stable(s):
 
 @check()
 async def change_means_text(s):
-    cases = "s) printf '\\033[1;1H\\033[7mword\\033[m';; t) printf '\\033[1;1Htext';;"
+    cases = "s) printf '\\033[1;1H\\033[31mword\\033[m';; r) printf '\\033[1;1H\\033[7mword\\033[m';; t) printf '\\033[1;1Htext';;"
     sid = await s.sh(f"stty -echo; printf 'word\\n'; while read x; do case $x in {cases} esac; done")
     await s.up(sid, "word")
     await s.send(sid, "s\n")  # a style
@@ -461,6 +461,10 @@ async def change_means_text(s):
     await s.send(sid, "s\n")  # the same again
     result = await s.ok("wait_for_screen_change", session_id=sid, stable_ms=50, timeout_ms=400, styles=True)
     fields(result, changed=False, style_changed=False, outcome="timeout")
+    await s.send(sid, "r\n")  # the selection
+    result = await s.ok("wait_for_screen_change", session_id=sid, stable_ms=50, timeout_ms=400, styles=False)
+    fields(result, changed=False, style_changed=True, outcome="timeout")
+    fields(await s.ok("wait_for_screen_change", session_id=sid, stable_ms=50, timeout_ms=2000), changed=True)
     await s.send(sid, "t\n")
     await asyncio.sleep(0.4)
     for _ in range(2):  # level-triggered, and what settled before the call resolves at once

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::pattern::Pattern;
+use crate::wait::Styles;
 
 /// Kinds of wait that [`condition`] makes.
 const KINDS: usize = 9;
@@ -35,7 +36,7 @@ fn condition(kind: usize) -> Condition {
         3 => Condition::Gone(pattern("DONE")),
         4 => Condition::Change {
             stable,
-            styles: kind.is_multiple_of(2),
+            styles: [Styles::Text, Styles::Selection, Styles::All][kind % 3],
             ignore: vec![pattern("tick")],
         },
         5 => Condition::Settled(Duration::from_millis(20 + kind as u64 % 50)),

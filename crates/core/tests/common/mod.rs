@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{
-    Condition, Diff, Finding, Frame, Pattern, Row, Screen, Session, Since, Spec, Tick, Time,
-    WaitEnded,
+    Condition, Diff, Finding, Frame, Pattern, Row, Screen, Session, Since, Spec, Styles, Tick,
+    Time, WaitEnded,
 };
 
 /// Lines that are kept in all checks.
@@ -267,7 +267,7 @@ fn conditions(pattern: &Arc<Pattern>) -> [Condition; CONDITIONS] {
     [
         Condition::Text(Arc::clone(pattern)),
         Condition::Gone(Arc::clone(pattern)),
-        Condition::Change { stable: quiet, styles: true, ignore: Vec::new() },
+        Condition::Change { stable: quiet, styles: Styles::All, ignore: Vec::new() },
         Condition::Settled(quiet),
     ]
 }
