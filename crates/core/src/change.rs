@@ -94,6 +94,11 @@ impl ChangeState {
     }
 }
 
+/// Returns whether a frame shows more than the anchor's frame and the echo of input.
+pub(crate) fn differs_from(anchor: &Anchor, frame: &Frame) -> bool {
+    changed_beyond_echo(anchor, frame, &[]) || style_changed(&anchor.frame, frame)
+}
+
 fn is_ignored(text: &str, ignore: &[Arc<Pattern>]) -> bool {
     ignore.iter().any(|pattern| pattern.is_match(text))
 }

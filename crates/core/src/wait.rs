@@ -15,6 +15,8 @@ use crate::{Seq, Time};
 pub enum Since {
     /// The moment just before the last input was handed to the program.
     Input,
+    /// The same moment, but all text counts that is visible in a newer frame which differs by more than the echo.
+    InputFrame,
     /// The call itself.
     Now,
     /// None: whatever is visible counts.
@@ -132,6 +134,8 @@ pub enum Finding {
         fresh: bool,
         /// The match is still on the screen.
         visible: bool,
+        /// A frame since the input shows the text, although no cell of it was drawn since.
+        in_newer_frame: bool,
     },
     /// Of a wait for text to be gone: the match that is still there.
     Gone(Option<Match>),

@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::change::ChangeState;
+use crate::change::{ChangeState, differs_from};
 use crate::frame::Frame;
 use crate::pattern::Pattern;
 use crate::screen::Screen;
-use crate::search::{Glance, Match, Matches, all_places, drawn_places};
-use crate::wait::{Condition, Finding, Outcome, Spec, WaitId};
+use crate::search::{Glance, Match, Matches, all_places, drawn_places, frame_places};
+use crate::wait::{Condition, Finding, Outcome, Since, Spec, WaitId};
 use crate::{Line, Tick, Time};
 
 /// The moment after which a wait looks.
@@ -50,8 +50,10 @@ pub(crate) struct Wait {
     pub(crate) anchor: Anchor,
     pub(crate) started: Time,
     /// A text was found; the next frame ends the wait.
-    matched: Option<Match>,
+    pub(crate) matched: Option<Match>,
     change: ChangeState,
+    /// A frame since the anchor shows more than the echo of input.
+    has_new_frame: bool,
     /// When `handle_time` is to look at it, as it stands in the timers.
     timer: Option<Time>,
 }
@@ -71,6 +73,8 @@ pub(crate) struct Waits {
     timers: BTreeSet<(Time, WaitId)>,
     /// Those for the program to be ready: asked for with every read, and they are few.
     ready: BTreeSet<WaitId>,
+    /// Those for text in a frame since the input.
+    framed: BTreeSet<WaitId>,
     /// Those that are told of every frame: for a change, and for the screen to settle.
     changes: BTreeSet<WaitId>,
     /// Those for a text to be gone.
@@ -97,6 +101,9 @@ impl Waits {
                 .entry(pattern.source().to_owned())
                 .or_insert_with(|| Group { pattern: Arc::clone(pattern), waits: BTreeMap::new() });
             group.waits.entry(wait.anchor.tick).or_default().push(id);
+            if wait.spec.since == Since::InputFrame {
+                self.framed.insert(id);
+            }
         }
         self.kind(&wait.spec.condition).map(|ids| ids.insert(id));
         self.waits.insert(id, wait);
@@ -107,6 +114,7 @@ impl Waits {
     pub(crate) fn remove(&mut self, id: WaitId) -> Option<Wait> {
         let wait = self.waits.remove(&id)?;
         self.kind(&wait.spec.condition).map(|ids| ids.remove(&id));
+        self.framed.remove(&id);
         if let Some(timer) = wait.timer {
             self.timers.remove(&(timer, id));
         }
@@ -218,12 +226,29 @@ impl Waits {
         }
     }
 
-    /// Takes the waits for text that found it, with what they found.
+    /// Takes the waits for text that found it and may end, with what they found.
     pub(crate) fn take_matched(&mut self) -> Vec<(WaitId, Match)> {
         let mut ids = std::mem::take(&mut self.matched);
         // The patterns are judged in no order; the waits end in theirs.
         ids.sort();
-        ids.into_iter().filter_map(|id| Some((id, self.waits.get(&id)?.matched.clone()?))).collect()
+        let may_end = |id: WaitId| {
+            let wait = self.waits.get(&id).filter(|wait| wait.may_match())?;
+            Some((id, wait.matched.clone()?))
+        };
+        ids.into_iter().filter_map(may_end).collect()
+    }
+
+    /// Shows a new frame to the waits for text in a frame since the input.
+    pub(crate) fn judge_frame(&mut self, frame: &Frame) {
+        for id in &self.framed {
+            let Some(wait) = self.waits.get_mut(id) else { continue };
+            wait.judge_frame(frame);
+            if wait.matched.is_some() {
+                self.matched.push(*id);
+            }
+        }
+        self.matched.sort();
+        self.matched.dedup();
     }
 
     /// A frame was taken: tells the waits for a change, and sets their timers anew.
@@ -263,10 +288,19 @@ impl Wait {
     /// A wait that has seen the frames since its anchor.
     pub(crate) fn new(spec: Spec, anchor: Anchor, started: Time, frames: &[Arc<Frame>]) -> Wait {
         let change = ChangeState::new(anchor.frame.time());
-        let mut wait = Wait { spec, anchor, started, matched: None, change, timer: None };
+        let mut wait = Wait {
+            spec,
+            anchor,
+            started,
+            matched: None,
+            change,
+            has_new_frame: false,
+            timer: None,
+        };
         let mut before = Arc::clone(&wait.anchor.frame);
         for frame in frames {
             wait.note_frame(frame.time(), &before, frame);
+            wait.judge_frame(frame);
             before = Arc::clone(frame);
         }
         wait
@@ -288,6 +322,23 @@ impl Wait {
         }
     }
 
+    /// Returns whether a match that was found counts.
+    pub(crate) fn may_match(&self) -> bool {
+        self.spec.since != Since::InputFrame || self.has_new_frame
+    }
+
+    /// Looks for the text in a frame, of which all cells count.
+    fn judge_frame(&mut self, frame: &Frame) {
+        let Condition::Text(pattern) = &self.spec.condition else { return };
+        if self.spec.since != Since::InputFrame || !differs_from(&self.anchor, frame) {
+            return;
+        }
+        self.has_new_frame = true;
+        if self.matched.is_none() {
+            self.matched = Matches::new(pattern, &frame_places(frame)).first();
+        }
+    }
+
     fn note_frame(&mut self, now: Time, before: &Frame, frame: &Frame) {
         let ignore: &[Arc<Pattern>] = match &self.spec.condition {
             Condition::Change { ignore, .. } => ignore,
@@ -301,7 +352,9 @@ impl Wait {
         let met = outcome == Outcome::Met;
         let change = &self.change;
         match &self.spec.condition {
-            Condition::Text(_) => Finding::Text { found: None, fresh: false, visible: false },
+            Condition::Text(_) => {
+                Finding::Text { found: None, fresh: false, visible: false, in_newer_frame: false }
+            }
             Condition::Gone(_) => Finding::Gone(None),
             Condition::Change { styles, stable, .. } => Finding::Change {
                 changed: change.counts(*styles),
@@ -334,6 +387,7 @@ impl Waits {
             && self.groups.is_empty()
             && self.timers.is_empty()
             && self.ready.is_empty()
+            && self.framed.is_empty()
             && self.changes.is_empty()
             && self.gone.is_empty()
             && self.matched.is_empty()

@@ -64,13 +64,14 @@ fn settled(ms: u64) -> Condition {
 fn say(now: u64, ended: &WaitEnded) -> String {
     let mut said = format!("@{now} w{} {:?}", ended.id.0, ended.outcome);
     match &ended.finding {
-        Finding::Text { found, fresh, visible } => {
+        Finding::Text { found, fresh, visible, in_newer_frame } => {
             if let Some(found) = found {
                 said += &format!(" {:?} line {}", found.text, found.line.0);
             }
             said += match (fresh, visible) {
                 (true, true) => " fresh",
                 (true, false) => " fresh, no longer visible",
+                (false, true) if *in_newer_frame => " stale, in a newer frame",
                 (false, true) => " stale",
                 (false, false) => "",
             };
@@ -225,6 +226,55 @@ fn s2_a_seq_that_is_kept_no_more_is_said_and_never_compared_wrongly() {
 }
 
 #[test]
+fn s2_frame_counts_all_text_of_a_frame_that_shows_more_than_the_echo() {
+    let ask = |pattern: &str| Wait(text(pattern), Since::InputFrame, 500);
+    // Two screens share their footer, which is not drawn again.
+    let script = [
+        (0, Print("\x1b[?1049h\x1b[Hmenu\x1b[5;1Hq quit")),
+        (5, Type("j")),
+        (10, ask("quit")),
+        (20, Print("\x1b[Hfile")),
+        (30, ask("quit")),
+    ];
+    let found = ["@20 w1 Met \"quit\" line 5 stale", "@30 w2 Met \"quit\" line 5 stale"];
+    check(&script, &found);
+    // A frame that shows only the echo does not count, nor does the same screen drawn again.
+    let echoed = [
+        (0, Print("quit\r\n? ")),
+        (5, Type("j")),
+        (10, ask("quit")),
+        (20, Print("j")),
+        (30, Print("\x1b[Hquit")),
+    ];
+    check(&echoed, &["@510 w1 Timeout \"quit\" line 1 stale"]);
+    // A selection that moved makes another frame.
+    let moved = [
+        (0, Print("\x1b[H\x1b[7mone\x1b[m\x1b[2;1Htwo")),
+        (5, Type("")),
+        (10, ask("one")),
+        (20, Print("\x1b[Hone\x1b[2;1H\x1b[7mtwo")),
+    ];
+    check(&moved, &["@20 w1 Met \"one\" line 1 fresh"]);
+    // Text that scrolled away since the input was in a newer screen too.
+    let scrolled = [
+        (0, Type("x\r")),
+        (10, Print("x\r\nDONE\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n")),
+        (20, ask("DONE")),
+    ];
+    check(&scrolled, &["@20 w1 Met \"DONE\" line 2 fresh, no longer visible"]);
+}
+
+#[test]
+fn s2_a_timeout_names_the_anchor_that_would_accept_the_text() {
+    let ask = || Wait(text("quit"), Since::Input, 50);
+    let newer =
+        [(0, Print("menu\r\nquit")), (5, Type("j")), (10, Print("\x1b[Hfile")), (20, ask())];
+    check(&newer, &["@70 w1 Timeout \"quit\" line 2 stale, in a newer frame"]);
+    let same = [(0, Print("menu\r\nquit")), (5, Type("j")), (20, ask())];
+    check(&same, &["@70 w1 Timeout \"quit\" line 2 stale"]);
+}
+
+#[test]
 fn s2_now_is_the_call_and_screen_is_whatever_is_visible() {
     let script = [
         (0, Print("here\r\n")),
@@ -287,7 +337,10 @@ fn s3_2_a_match_counts_if_one_of_its_cells_was_drawn() {
     ];
     check(
         &script,
-        &["@20 w1 Met \"Status: 100%\" line 1 fresh", "@111 w2 Timeout \"Status\" line 1 stale"],
+        &[
+            "@20 w1 Met \"Status: 100%\" line 1 fresh",
+            "@111 w2 Timeout \"Status\" line 1 stale, in a newer frame",
+        ],
     );
     let scrolled = [
         (0, Print("old\r\n\r\n\r\n\r\n")),
@@ -303,7 +356,8 @@ fn s3_2_a_match_counts_if_one_of_its_cells_was_drawn() {
         (11, Wait(text("two"), Since::Input, 50)),
         (20, Print("\x1b[2;1Hmenu two")),
     ];
-    check(&alternate, &["@20 w2 Met \"two\" line 2 fresh", "@60 w1 Timeout \"one\" line 1 stale"]);
+    let stale = "@60 w1 Timeout \"one\" line 1 stale, in a newer frame";
+    check(&alternate, &["@20 w2 Met \"two\" line 2 fresh", stale]);
 }
 
 /// Starts a wait for each pattern on a screen that shows `printed`, and returns which of them match.

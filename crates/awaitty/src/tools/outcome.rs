@@ -362,7 +362,7 @@ impl WaitOutput {
 
     fn find(&mut self, ended: &WaitEnded) {
         match &ended.finding {
-            Finding::Text { found, fresh, visible } => {
+            Finding::Text { found, fresh, visible, in_newer_frame } => {
                 let met = ended.outcome == Outcome::Met;
                 self.found = Some(met);
                 if met {
@@ -371,11 +371,11 @@ impl WaitOutput {
                     self.visible = Some(*visible);
                 } else if found.is_some() {
                     self.stale_match = Some(true);
-                    self.hint = Some(
+                    let since = if *in_newer_frame { "frame" } else { "screen" };
+                    self.hint = Some(format!(
                         "the text is on the screen, but the program did not draw it since the anchor: \
-                         since \"screen\" accepts it"
-                            .to_owned(),
-                    );
+                         since {since:?} accepts it"
+                    ));
                 }
             }
             Finding::Gone(found) => {

@@ -72,7 +72,7 @@ fn whole_numbers(value: Value) -> Value {
 pub(crate) enum SinceParam {
     /// The `seq` of an earlier result.
     Seq(u64),
-    /// "input", "now" or "screen".
+    /// "input", "frame", "now" or "screen".
     Word(String),
 }
 
@@ -112,10 +112,11 @@ pub(crate) fn since(param: Option<&SinceParam>) -> Result<Since, ToolError> {
         Some(SinceParam::Seq(seq)) => Ok(Since::Frame(Seq(*seq))),
         Some(SinceParam::Word(word)) => match word.as_str() {
             "input" => Ok(Since::Input),
+            "frame" => Ok(Since::InputFrame),
             "now" => Ok(Since::Now),
             "screen" => Ok(Since::Screen),
             other => Err(ToolError::argument(format!(
-                "since: {other:?} is none of \"input\", \"now\", \"screen\" or a seq"
+                "since: {other:?} is none of \"input\", \"frame\", \"now\", \"screen\" or a seq"
             ))),
         },
     }

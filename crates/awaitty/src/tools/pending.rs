@@ -83,6 +83,7 @@ impl Asked {
     pub(crate) fn new(spec: &Spec, timeout: Duration, seq: Seq) -> Asked {
         let since = match spec.since {
             Since::Input => json!("input"),
+            Since::InputFrame => json!("frame"),
             Since::Screen => json!("screen"),
             Since::Now => json!(seq.0),
             Since::Frame(seq) => json!(seq.0),

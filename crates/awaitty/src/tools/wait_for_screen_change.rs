@@ -16,7 +16,7 @@ use crate::policy;
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// "input" (default), "now", "screen" or a seq.
+    /// "input" (default), "frame", "now", "screen" or a seq.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,

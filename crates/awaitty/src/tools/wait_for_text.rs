@@ -23,7 +23,7 @@ struct Params {
     pattern: String,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
-    /// "input" (default): since the last input; "now"; "screen": also what is there already; or a seq.
+    /// "input" (default), "frame", "now", "screen": also what is there already, or a seq.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,

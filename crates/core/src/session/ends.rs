@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::Time;
+use crate::change::differs_from;
 use crate::frame::Frame;
 use crate::search::{Match, Matches, Place, all_places, frame_places, screen_places};
 use crate::wait::{Condition, Finding, Outcome, Since, WaitEnded, WaitId};
@@ -57,7 +58,18 @@ impl Session {
                     let places = self.shown_places();
                     let found = Matches::new(pattern, &places).first()?;
                     let fresh = found.tick > self.input.tick;
-                    return Some(Finding::Text { found: Some(found), fresh, visible: true });
+                    return Some(Finding::Text {
+                        found: Some(found),
+                        fresh,
+                        visible: true,
+                        in_newer_frame: false,
+                    });
+                }
+                if let Some(found) = &wait.matched {
+                    return Some(self.text_finding(wait, found.clone()));
+                }
+                if !wait.may_match() {
+                    return None;
                 }
                 let places = all_places(&self.screen, anchor.line);
                 if let Some(found) = Matches::new(pattern, &places).first_since(anchor.tick) {
@@ -82,29 +94,44 @@ impl Session {
         let Condition::Text(pattern) = &wait.spec.condition else { return Finding::Exit };
         let places = self.shown_places();
         let matches = Matches::new(pattern, &places);
-        let now = matches.first_since(wait.anchor.tick).filter(|now| now.text == found.text);
+        let now = match wait.spec.since {
+            Since::InputFrame => matches.with_text(&found.text, found.line),
+            _ => matches.first_since(wait.anchor.tick).filter(|now| now.text == found.text),
+        };
         let visible = now.is_some();
         let found = match now {
             Some(now) => now,
             None => Match { row: None, ..found },
         };
-        Finding::Text { found: Some(found), fresh: true, visible }
+        let fresh = found.tick > wait.anchor.tick;
+        Finding::Text { found: Some(found), fresh, visible, in_newer_frame: false }
     }
 
     pub(super) fn end(&mut self, id: WaitId, now: Time, outcome: Outcome) {
         let Some(wait) = self.waits.remove(id) else { return };
         let finding = match &wait.spec.condition {
-            Condition::Text(pattern) => {
-                let found = Matches::new(pattern, &self.shown_places()).first();
-                let visible = found.is_some();
-                Finding::Text { found, fresh: false, visible }
-            }
+            Condition::Text(pattern) => match &wait.matched {
+                Some(found) if outcome == Outcome::Met => self.text_finding(&wait, found.clone()),
+                _ => {
+                    let found = Matches::new(pattern, &self.shown_places()).first();
+                    let visible = found.is_some();
+                    let in_newer_frame =
+                        visible && wait.spec.since == Since::Input && self.has_new_frame(&wait);
+                    Finding::Text { found, fresh: false, visible, in_newer_frame }
+                }
+            },
             Condition::Gone(pattern) => {
                 Finding::Gone(Matches::new(pattern, &self.shown_places()).first())
             }
             _ => wait.finding(now, outcome),
         };
         self.push_ended(id, &wait, now, outcome, finding);
+    }
+
+    /// Returns whether the newest frame shows more than the anchor's and the echo of input.
+    fn has_new_frame(&self, wait: &Wait) -> bool {
+        let (anchor, frame) = (&wait.anchor, self.frame());
+        frame.seq() > anchor.frame.seq() && differs_from(anchor, frame)
     }
 
     pub(super) fn push_ended(

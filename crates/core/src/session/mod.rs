@@ -150,7 +150,7 @@ impl Session {
     /// The frame that a wait with that anchor compares with.
     pub fn anchor_seq(&self, since: Since) -> Seq {
         match since {
-            Since::Input => self.input.frame.seq(),
+            Since::Input | Since::InputFrame => self.input.frame.seq(),
             Since::Now | Since::Screen => self.frame().seq(),
             Since::Frame(seq) => seq,
         }
@@ -229,10 +229,12 @@ impl Session {
             let holds = wait.holds_at().is_some_and(|time| time <= now);
             let settles = matches!(wait.spec.condition, Condition::Settled(_));
             let expired = wait.spec.deadline.is_some_and(|deadline| deadline <= now);
+            let has_matched = wait.matched.is_some() && wait.may_match();
             if holds && settles && self.input_unread && !expired {
                 self.waits.put_off(id, now);
             } else {
-                self.end(id, now, if holds { Outcome::Met } else { Outcome::Timeout });
+                let is_met = holds || has_matched;
+                self.end(id, now, if is_met { Outcome::Met } else { Outcome::Timeout });
             }
         }
     }
@@ -276,11 +278,11 @@ impl Session {
         self.update_began = None;
         self.take_frame(now);
         for id in self.waits.ids() {
-            let is_exit = self
-                .waits
-                .get(id)
-                .is_some_and(|wait| matches!(wait.spec.condition, Condition::Exit));
-            self.end(id, now, if is_exit { Outcome::Met } else { Outcome::Exited });
+            let is_met = self.waits.get(id).is_some_and(|wait| {
+                matches!(wait.spec.condition, Condition::Exit)
+                    || wait.matched.is_some() && wait.may_match()
+            });
+            self.end(id, now, if is_met { Outcome::Met } else { Outcome::Exited });
         }
     }
 
@@ -446,6 +448,9 @@ impl Session {
         self.framed_at = now;
         self.unframed = None;
         self.flashes.go_on();
+        if changed {
+            self.waits.judge_frame(&frame);
+        }
         for (id, found) in self.waits.take_matched() {
             if let Some(wait) = self.waits.remove(id) {
                 let finding = self.text_finding(&wait, found);
@@ -474,7 +479,7 @@ impl Session {
 
     fn anchor(&mut self, since: Since) -> Anchor {
         let mut anchor = match since {
-            Since::Input => self.input.clone(),
+            Since::Input | Since::InputFrame => self.input.clone(),
             Since::Now | Since::Screen => self.anchor_here(),
             Since::Frame(seq) => {
                 let kept = self.history.get(seq).or(self.history.dropped()).unwrap_or(self.frame());

@@ -211,6 +211,7 @@ fn step() -> impl Strategy<Value = Step> {
     ];
     let since = prop_oneof![
         Just(Since::Input),
+        Just(Since::InputFrame),
         Just(Since::Now),
         Just(Since::Screen),
         Just(Since::Frame(Seq(0))),
