@@ -32,6 +32,7 @@
 //!   only with the nonce of a shell that is trusted.
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
 
+mod activity;
 mod annotate;
 mod change;
 mod channel;
@@ -56,6 +57,7 @@ mod style;
 mod wait;
 mod waits;
 
+pub use activity::{Activity, Job, TerminalWait};
 pub use channel::{
     CHANNEL_MESSAGE_MAX, CHANNEL_NAME_MAX, CHANNEL_SIGNALS_MAX, CHANNELS_MAX, ChannelError,
     Channels, Signal, Signalled, check_channel_name,

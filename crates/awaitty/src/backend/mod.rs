@@ -7,6 +7,7 @@ pub mod line;
 pub mod orphans;
 pub mod processes;
 pub mod pty;
+mod threads;
 pub mod tmux;
 
 use std::io;

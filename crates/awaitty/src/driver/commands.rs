@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use awaitty_core::{COMMANDS_MAX, Command, CommandId, Delivery, Ready};
+use awaitty_core::{COMMANDS_MAX, Command, CommandId, Delivery, Ready, TerminalWait};
 use tokio::time::Instant;
 
 use super::{Driver, SendError};
 use crate::backend::Io;
-use crate::backend::foreground::{self, Doing, Foreground};
+use crate::backend::foreground::{self, Foreground};
 use crate::shell::{self, Kind, Nonce};
 
 /// How soon the kernel is asked, after the program printed something, whether it waits for input now.
@@ -94,9 +94,13 @@ impl Driver {
         // In this order: what is read after the first look is not waited for at the second.
         let has_unread = self.has_unread_input();
         let found = self.foreground()?;
-        let reader = match found.doing {
-            Doing::Polls if shell::is_carrier(&found.name) => Some(Reader::Carrier),
-            Doing::Reads | Doing::Polls if !has_unread => Some(Reader::Program),
+        let reader = match found.activity.terminal {
+            Some(TerminalWait::Poll | TerminalWait::TimedPoll)
+                if shell::is_carrier(&found.name) =>
+            {
+                Some(Reader::Carrier)
+            }
+            Some(_) if !has_unread => Some(Reader::Program),
             _ => None,
         };
         Some((found, reader))

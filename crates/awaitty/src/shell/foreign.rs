@@ -10,7 +10,7 @@ use super::deliver::percent_encoded;
 use super::{Kind, Nonce};
 
 /// Programs that bring somebody to another shell.
-const CARRIERS: [&str; 14] = [
+const CARRIERS: [&str; 16] = [
     "ssh",
     "su",
     "sudo",
@@ -25,6 +25,8 @@ const CARRIERS: [&str; 14] = [
     "chroot",
     "script",
     "mosh-client",
+    "tmux: client",
+    "screen",
 ];
 
 /// Tells whether a program only leads to another, and waits for input all the time to hand it on.

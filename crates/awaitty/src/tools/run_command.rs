@@ -408,7 +408,7 @@ async fn not_at_prompt(entry: &Arc<Entry>) -> ToolError {
     let running = running.map_or_else(String::new, |running| format!(" (running {running:?})"));
     let what = match foreground {
         Some(found) => {
-            format!("{:?} is in the foreground{running}; {}", found.name, found.doing.words())
+            format!("{:?} is in the foreground{running}; {}", found.name, found.words())
         }
         None => format!("nothing is in the foreground{running}"),
     };

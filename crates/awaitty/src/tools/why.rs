@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use awaitty_core::{Condition, Finding, Outcome, WaitEnded};
 
-use crate::backend::foreground::Foreground;
 use crate::sessions::Entry;
 use crate::text;
 
@@ -69,7 +68,7 @@ pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<Str
 
 pub(super) async fn doing(entry: &Arc<Entry>) -> String {
     match entry.handle.call(|driver| driver.foreground()).await {
-        Some(Some(Foreground { name, doing, .. })) => format!("{name:?}: {}", doing.words()),
+        Some(Some(found)) => format!("{:?}: {}", found.name, found.words()),
         _ => "nothing runs in the foreground".to_owned(),
     }
 }
