@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use awaitty_core::{CommandId, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
+use awaitty_core::{CommandId, Condition, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
 use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -186,12 +186,8 @@ pub struct Driver {
     kinds: HashMap<String, Kind>,
     /// The kinds of the shells that the newest commands were delivered to.
     delivered: BTreeMap<CommandId, Kind>,
-    /// While somebody waits for the program to wait for input.
+    /// When to look at the foreground job, while a wait depends on it.
     looks: Option<commands::Looks>,
-    /// Since when it is known to.
-    reading_since: Option<Time>,
-    /// Since when it is known to show the alternate screen.
-    alternate_since: Option<Time>,
     /// What is recorded, and the last command of which it tells.
     recorder: Option<Recorder>,
     marked: record::Marked,
@@ -254,8 +250,6 @@ impl Driver {
             kinds: HashMap::new(),
             delivered: BTreeMap::new(),
             looks: None,
-            reading_since: None,
-            alternate_since: None,
             recorder: None,
             marked: record::Marked::default(),
             keyboard: control::Keyboard::default(),
@@ -292,9 +286,12 @@ impl Driver {
 
     /// Starts a wait that gives up after `timeout`.
     pub fn start_wait(&mut self, mut spec: Spec, timeout: Duration) -> Result<WaitId, WaitError> {
+        if is_judged_by_activity(&spec.condition) && !matches!(self.io, Some(Io::Pane(_))) {
+            self.note_activity(self.activity(), &mut [0; 4096]);
+        }
+        self.tell_unread();
         let now = self.now();
         spec.deadline = Some(now.after(timeout));
-        self.tell_unread();
         self.session.start_wait(now, spec)
     }
 
@@ -364,11 +361,9 @@ impl Driver {
     }
 
     fn handle_time(&mut self, buffer: &mut [u8]) {
-        // What was printed before is judged before, and seen before the program is looked at.
+        // Output that was printed before is judged before, and seen before the program is looked at.
         self.read_some(buffer);
-        if self.looks.is_some_and(|looks| looks.at <= Instant::now()) {
-            self.look(buffer);
-        }
+        self.look_if_due(buffer);
         self.write_some();
         self.capture_if_due();
         if self.linger_until.is_some_and(|until| until <= Instant::now()) {
@@ -380,8 +375,8 @@ impl Driver {
     }
 
     fn tell_unread(&mut self) {
-        let unread = self.has_unread_input();
-        self.session.handle_input_unread(unread);
+        let (now, unread) = (self.now(), self.has_unread_input());
+        self.session.handle_input_unread(now, unread);
     }
 
     /// Reads until there is nothing left, or until the others have waited long enough.
@@ -432,7 +427,8 @@ impl Driver {
             && bytes.contains(&0x1b)
             && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END)
         {
-            self.session.handle_input_unread(self.has_unread_by_kernel());
+            let now = self.now();
+            self.session.handle_input_unread(now, self.has_unread_by_kernel());
         }
         self.record(|recorder, now| recorder.output(now, bytes));
         let now = self.now();
@@ -441,6 +437,14 @@ impl Driver {
         self.mark_commands();
         self.plan_looks(true);
     }
+}
+
+/// Returns whether a wait is judged by what the foreground job does when it starts.
+fn is_judged_by_activity(condition: &Condition) -> bool {
+    matches!(
+        condition,
+        Condition::Settled(_) | Condition::Ready | Condition::Rest | Condition::Asks(_)
+    )
 }
 
 /// How the program of a session ended, if it did.

@@ -57,7 +57,10 @@ mod style;
 mod wait;
 mod waits;
 
-pub use activity::{Activity, Job, TerminalWait};
+pub use activity::{
+    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, FULL_SCREEN, Job, POLL_QUIET,
+    REACTION_GRACE, REST_CONFIRM, STEADY, TerminalWait, UNSEEN_QUIET,
+};
 pub use channel::{
     CHANNEL_MESSAGE_MAX, CHANNEL_NAME_MAX, CHANNEL_SIGNALS_MAX, CHANNELS_MAX, ChannelError,
     Channels, Signal, Signalled, check_channel_name,

@@ -41,7 +41,8 @@ pub enum Condition {
         /// Rows that match one of these are left out.
         ignore: Vec<Arc<Pattern>>,
     },
-    /// The text has been unchanged for a while, whether or not it changed before.
+    /// The program has read its input, is not busy, and the text has been unchanged for a while, whether or not it
+    /// changed before.
     Settled(Duration),
     /// The program exits.
     Exit,
@@ -56,11 +57,14 @@ pub enum Condition {
     Taken(CommandId),
     /// A shell wants more of a command than there is.
     Unclosed(CommandId),
+    /// A shell's command that runs, this one or any, waits for an answer: it reads the terminal and is quiet.
+    Asks(Option<CommandId>),
+    /// A shell's command has switched to the alternate screen, and reads input there or stays there for a while.
+    FullScreen(CommandId),
     /// A shell is at its prompt, or the program waits for input.
-    Ready {
-        /// Only the latter, and on the alternate screen.
-        full_screen: bool,
-    },
+    Ready,
+    /// As `Ready`, or the program waits for something other than its terminal and has been quiet for a while.
+    Rest,
 }
 
 /// The changes of style that count as a change of the screen.
@@ -75,13 +79,15 @@ pub enum Styles {
     All,
 }
 
-/// Who says that a program is ready for input.
+/// The evidence that a program is ready for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// A shell, by the mark at the end of its prompt.
+    /// A shell marked the end of its prompt.
     Shell,
-    /// The kernel: the program is in a read of its terminal.
+    /// The kernel shows a thread that waits for the terminal.
     Kernel,
+    /// The screen has been quiet, and the kernel cannot tell more.
+    Quiet,
 }
 
 /// A wait as it is asked for.
@@ -158,12 +164,14 @@ pub enum Finding {
         settled: bool,
         /// The text differs from before the input, by more than its echo.
         changed: bool,
+        /// The program is busy all the same, and has been for longer than a wait holds out.
+        busy: bool,
     },
     /// Of a wait for the exit.
     Exit,
     /// Of a wait for a command; what there is to say of it is asked apart.
     Command,
-    /// Of a wait for the program to be ready, by whose word.
+    /// Of a wait for the program to be ready, or at rest: the evidence, if it is.
     Ready(Option<Ready>),
 }
 
@@ -182,6 +190,8 @@ pub struct WaitEnded {
     pub elapsed: Duration,
     /// The screen at that moment.
     pub frame: Arc<Frame>,
+    /// The anchor's screen.
+    pub anchor: Arc<Frame>,
     /// How the program ended, if it did.
     pub exit: Option<Exit>,
     /// What is kept does not reach back to the anchor.

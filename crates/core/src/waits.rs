@@ -6,10 +6,14 @@
 //!    ▼
 //!  running ── look: before drawn cells disappear ──► text: matched, ends with the next frame
 //!    │     ── frame: something was drawn ──────────► text, gone, change, settled judged ─► ended
+//!    │     ── activity of the foreground job ──────► ready, rest, asks judged ─► ended
 //!    │     ── exit (all output judged before) ─────► ended
 //!    │     ── time: settled or deadline ───────────► ended
 //!    └─ cancelled: forgotten
 //! ```
+//!
+//! A wait that is started while input of its call is still to be handed over is *held*: it is judged as any other, but
+//! ends only after the last byte was handed over.
 //!
 //! Waits for the same pattern are judged together, so a thousand of them cost about one; and only the
 //! rows drawn since the last judgement are looked at again.
@@ -18,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::activity::{LOOK_PAUSE_MAX, LOOK_PAUSE_MIN, REST_CONFIRM};
 use crate::change::{ChangeState, differs_from};
 use crate::frame::Frame;
 use crate::pattern::Pattern;
@@ -49,11 +54,19 @@ pub(crate) struct Wait {
     pub(crate) spec: Spec,
     pub(crate) anchor: Anchor,
     pub(crate) started: Time,
+    /// Since when its timeout counts.
+    counted_from: Time,
     /// A text was found; the next frame ends the wait.
     pub(crate) matched: Option<Match>,
     change: ChangeState,
+    /// Some of the input that it follows is still to be handed over.
+    pub(crate) is_held: bool,
     /// A frame since the anchor shows more than the echo of input.
     has_new_frame: bool,
+    /// When to look again what the foreground job does, and how long after the look before.
+    look: Option<(Time, Duration)>,
+    /// The job was busy at the last look.
+    was_busy: bool,
     /// When `handle_time` is to look at it, as it stands in the timers.
     timer: Option<Time>,
 }
@@ -71,10 +84,12 @@ pub(crate) struct Waits {
     waits: BTreeMap<WaitId, Wait>,
     groups: HashMap<String, Group>,
     timers: BTreeSet<(Time, WaitId)>,
-    /// Those for the program to be ready: asked for with every read, and they are few.
-    ready: BTreeSet<WaitId>,
+    /// Those that depend on the activity of the foreground job: ready, rest and asks.
+    active: BTreeSet<WaitId>,
     /// Those for text in a frame since the input.
     framed: BTreeSet<WaitId>,
+    /// Those that are held until their input was handed over.
+    held: BTreeSet<WaitId>,
     /// Those that are told of every frame: for a change, and for the screen to settle.
     changes: BTreeSet<WaitId>,
     /// Those for a text to be gone.
@@ -105,6 +120,9 @@ impl Waits {
                 self.framed.insert(id);
             }
         }
+        if wait.is_held {
+            self.held.insert(id);
+        }
         self.kind(&wait.spec.condition).map(|ids| ids.insert(id));
         self.waits.insert(id, wait);
         self.set_timer(id);
@@ -115,6 +133,7 @@ impl Waits {
         let wait = self.waits.remove(&id)?;
         self.kind(&wait.spec.condition).map(|ids| ids.remove(&id));
         self.framed.remove(&id);
+        self.held.remove(&id);
         if let Some(timer) = wait.timer {
             self.timers.remove(&(timer, id));
         }
@@ -135,7 +154,9 @@ impl Waits {
     /// The waits of a kind that somebody goes through, so that those of other kinds cost nothing then.
     fn kind(&mut self, condition: &Condition) -> Option<&mut BTreeSet<WaitId>> {
         match condition {
-            Condition::Ready { .. } => Some(&mut self.ready),
+            Condition::Ready | Condition::Rest | Condition::Asks(_) | Condition::FullScreen(_) => {
+                Some(&mut self.active)
+            }
             Condition::Change { .. } | Condition::Settled(_) => Some(&mut self.changes),
             Condition::Gone(_) => Some(&mut self.gone),
             Condition::Text(_)
@@ -156,12 +177,14 @@ impl Waits {
         !self.groups.is_empty()
     }
 
-    /// The waits for the program to be ready for input, and whether each is for a full-screen one.
-    pub(crate) fn ready(&self) -> impl Iterator<Item = (WaitId, bool)> {
-        self.ready.iter().filter_map(|&id| match self.waits.get(&id)?.spec.condition {
-            Condition::Ready { full_screen } => Some((id, full_screen)),
-            _ => None,
-        })
+    /// Returns the waits that depend on the activity of the foreground job.
+    pub(crate) fn active(&self) -> impl Iterator<Item = (WaitId, &Wait)> {
+        self.active.iter().filter_map(|&id| Some((id, self.waits.get(&id)?)))
+    }
+
+    /// Returns the waits that are held until their input was handed over.
+    pub(crate) fn held(&self) -> Vec<WaitId> {
+        self.held.iter().copied().collect()
     }
 
     /// When a wait is next to be looked at.
@@ -232,7 +255,7 @@ impl Waits {
         // The patterns are judged in no order; the waits end in theirs.
         ids.sort();
         let may_end = |id: WaitId| {
-            let wait = self.waits.get(&id).filter(|wait| wait.may_match())?;
+            let wait = self.waits.get(&id).filter(|wait| !wait.is_held && wait.may_match())?;
             Some((id, wait.matched.clone()?))
         };
         ids.into_iter().filter_map(may_end).collect()
@@ -263,17 +286,55 @@ impl Waits {
 
     /// Puts off a wait for the screen to settle: the program has not read its input yet.
     pub(crate) fn put_off(&mut self, id: WaitId, now: Time) {
-        if let Some(wait) = self.waits.get_mut(&id) {
-            wait.change.changed_at = now;
-        }
+        self.change(id, |wait| wait.change.changed_at = now);
+    }
+
+    /// Gives a held wait all of its time again, from now: a part of its input was handed over.
+    pub(crate) fn rebase(&mut self, id: WaitId, now: Time) {
+        self.change(id, |wait| {
+            let counted = now.since(std::mem::replace(&mut wait.counted_from, now));
+            wait.spec.deadline = wait.spec.deadline.map(|deadline| deadline.after(counted));
+            if matches!(wait.spec.condition, Condition::Settled(_)) {
+                wait.count_from(now);
+            }
+        });
+    }
+
+    /// Lets a held wait end.
+    pub(crate) fn release(&mut self, id: WaitId) {
+        self.held.remove(&id);
+        self.change(id, |wait| wait.is_held = false);
+    }
+
+    /// Looks at a wait again at `at` and not before.
+    pub(crate) fn look_at(&mut self, id: WaitId, at: Option<Time>) {
+        self.change(id, |wait| wait.look = at.map(|at| (at, LOOK_PAUSE_MIN)));
+    }
+
+    /// Looks at a wait again after a pause, which grows from look to look while the job is busy.
+    pub(crate) fn look_later(&mut self, id: WaitId, now: Time, is_busy: bool, until: Time) {
+        self.change(id, |wait| {
+            let last = wait.look.filter(|_| wait.was_busy).map(|(_, pause)| 2 * pause);
+            let pause = match is_busy {
+                true => last.unwrap_or(LOOK_PAUSE_MIN).min(LOOK_PAUSE_MAX),
+                false => REST_CONFIRM,
+            };
+            wait.was_busy = is_busy;
+            wait.look = Some((now.after(pause).min(until), pause));
+        });
+    }
+
+    fn change(&mut self, id: WaitId, change: impl FnOnce(&mut Wait)) {
+        self.waits.get_mut(&id).map(change);
         self.set_timer(id);
     }
 
     fn set_timer(&mut self, id: WaitId) {
         let Some(wait) = self.waits.get_mut(&id) else { return };
-        let timer = match (wait.holds_at(), wait.spec.deadline) {
-            (Some(holds), Some(deadline)) => Some(holds.min(deadline)),
-            (holds, deadline) => holds.or(deadline),
+        let due = wait.due_at().filter(|_| !wait.is_held);
+        let timer = match (due, wait.spec.deadline) {
+            (Some(due), Some(deadline)) => Some(due.min(deadline)),
+            (due, deadline) => due.or(deadline),
         };
         if wait.timer != timer {
             if let Some(old) = std::mem::replace(&mut wait.timer, timer) {
@@ -285,16 +346,20 @@ impl Waits {
 }
 
 impl Wait {
-    /// A wait that has seen the frames since its anchor.
+    /// Returns a wait that has seen the frames since its anchor.
     pub(crate) fn new(spec: Spec, anchor: Anchor, started: Time, frames: &[Arc<Frame>]) -> Wait {
         let change = ChangeState::new(anchor.frame.time());
         let mut wait = Wait {
             spec,
             anchor,
             started,
+            counted_from: started,
             matched: None,
             change,
+            is_held: false,
             has_new_frame: false,
+            look: None,
+            was_busy: false,
             timer: None,
         };
         let mut before = Arc::clone(&wait.anchor.frame);
@@ -306,12 +371,22 @@ impl Wait {
         wait
     }
 
-    /// The clock of a settled wait starts at the input, not at an earlier change.
+    /// Starts the clock of a settled wait at the input, not at an earlier change.
     pub(crate) fn count_from(&mut self, time: Time) {
         self.change.changed_at = self.change.changed_at.max(time);
     }
 
-    /// When what it waits for will hold if nothing happens; `None` if something has to.
+    /// Returns when the text changed last, or the clock was started again.
+    pub(crate) fn quiet_since(&self) -> Time {
+        self.change.changed_at
+    }
+
+    /// Returns whether the job was busy at the last look.
+    pub(crate) fn was_busy(&self) -> bool {
+        self.was_busy
+    }
+
+    /// Returns when the condition will hold if nothing happens; `None` if something has to.
     pub(crate) fn holds_at(&self) -> Option<Time> {
         match &self.spec.condition {
             Condition::Change { stable, styles, .. } => {
@@ -320,6 +395,12 @@ impl Wait {
             Condition::Settled(quiet) => Some(self.change.changed_at.after(*quiet)),
             _ => None,
         }
+    }
+
+    /// Returns when to look at it: when it will hold, or when the job is to be looked at again, if that is later.
+    fn due_at(&self) -> Option<Time> {
+        let look = self.look.map(|(at, _)| at);
+        self.holds_at().max(look)
     }
 
     /// Returns whether a match that was found counts.
@@ -347,7 +428,7 @@ impl Wait {
         self.change.note_frame(now, &self.anchor, before, frame, ignore);
     }
 
-    /// What there is to say of it now.
+    /// Returns what there is to say of it now.
     pub(crate) fn finding(&self, now: Time, outcome: Outcome) -> Finding {
         let met = outcome == Outcome::Met;
         let change = &self.change;
@@ -363,13 +444,17 @@ impl Wait {
                 last_change: change.text.then(|| now.since(change.changed_at)),
                 busy_rows: change.busy_rows(now, *stable),
             },
-            Condition::Settled(_) => Finding::Settled { settled: met, changed: change.text },
+            Condition::Settled(_) => {
+                Finding::Settled { settled: met, changed: change.text, busy: met && self.was_busy }
+            }
             Condition::Exit => Finding::Exit,
             Condition::Command(_)
             | Condition::Taken(_)
             | Condition::Unclosed(_)
+            | Condition::Asks(_)
+            | Condition::FullScreen(_)
             | Condition::LastCommand { .. } => Finding::Command,
-            Condition::Ready { .. } => Finding::Ready(None),
+            Condition::Ready | Condition::Rest => Finding::Ready(None),
         }
     }
 }
@@ -386,8 +471,9 @@ impl Waits {
         self.waits.is_empty()
             && self.groups.is_empty()
             && self.timers.is_empty()
-            && self.ready.is_empty()
+            && self.active.is_empty()
             && self.framed.is_empty()
+            && self.held.is_empty()
             && self.changes.is_empty()
             && self.gone.is_empty()
             && self.matched.is_empty()

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use awaitty_core::{
-    COMMAND_TEXT_MAX, COMMANDS_MAX, CommandId, Condition, Delivery, EchoBy, Exit, MARK_MAX,
-    Outcome, Progress, Ready, Session, Since, Spec, Time, WaitId,
+    Activity, COMMAND_TEXT_MAX, COMMANDS_MAX, CommandId, Condition, Delivery, EchoBy, Exit, Job,
+    MARK_MAX, Outcome, Progress, Ready, Session, Since, Spec, TerminalWait, Time, WaitId,
 };
 
 const NONCE: &str = "n1";
@@ -178,10 +178,10 @@ fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
 #[test]
 fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
     let mut session = session();
-    session.handle_input_unread(true);
+    session.handle_input_unread(Time::from_ms(0), true);
     feed(&mut session, 0, &prompt(0));
     assert!(!session.is_at_prompt());
-    session.handle_input_unread(false);
+    session.handle_input_unread(Time::from_ms(0), false);
     feed(&mut session, 1, &prompt(0));
     assert!(session.is_at_prompt());
 }
@@ -193,10 +193,10 @@ fn a_shell_that_was_asked_once_too_often_is_at_its_prompt() {
     deliver(&mut session, 1, "make");
     feed(&mut session, 2, &format!("{}{}", mark("Y"), mark("C")));
     // The question that was asked again is still to be read when the prompt comes.
-    session.handle_input_unread(true);
+    session.handle_input_unread(Time::from_ms(0), true);
     feed(&mut session, 3, &prompt(0));
     assert!(!session.is_at_prompt());
-    session.handle_input_unread(false);
+    session.handle_input_unread(Time::from_ms(0), false);
     feed(&mut session, 4, &mark("Y"));
     assert!(session.is_at_prompt());
 }
@@ -284,20 +284,28 @@ fn exit_ends_a_running_command_with_its_output() {
 fn ready_is_a_prompt_after_the_input_or_the_kernels_word() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
-    wait_for(&mut session, 1, Condition::Ready { full_screen: false });
+    wait_for(&mut session, 1, Condition::Ready);
     assert_eq!(session.poll_ended().len(), 1, "it is at its prompt");
     session.handle_input(Time::from_ms(2), "x\r", EchoBy::Editor);
-    wait_for(&mut session, 2, Condition::Ready { full_screen: false });
-    assert!(session.poll_ended().is_empty() && session.wants_reading());
+    wait_for(&mut session, 2, Condition::Ready);
+    assert!(session.poll_ended().is_empty() && session.wants_activity());
     feed(&mut session, 3, &format!("x\r\n{}{}", mark("C"), prompt(0)));
     let ended = session.poll_ended();
     assert!(matches!(ended[0].finding, awaitty_core::Finding::Ready(Some(Ready::Shell))));
     session.handle_input(Time::from_ms(4), "y\r", EchoBy::Editor);
-    wait_for(&mut session, 4, Condition::Ready { full_screen: false });
-    session.handle_reading(Time::from_ms(5), false);
+    wait_for(&mut session, 4, Condition::Ready);
+    let reads = Activity {
+        terminal: Some(TerminalWait::Read),
+        job: Job::AtRest,
+        reader_rests: true,
+        reads_keys: true,
+    };
+    feed(&mut session, 5, "y");
+    session.handle_activity(Time::from_ms(6), reads);
+    session.handle_activity(Time::from_ms(8), reads);
     let ended = session.poll_ended();
     assert!(matches!(ended[0].finding, awaitty_core::Finding::Ready(Some(Ready::Kernel))));
-    assert!(!session.wants_reading());
+    assert!(!session.wants_activity());
 }
 
 #[test]

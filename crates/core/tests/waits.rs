@@ -1,155 +1,14 @@
 //! What every wait means, sentence by sentence, on a clock that jumps from wake to wake.
 //!
-//! A script is a list of moments and what happens then; the log says when which wait ended, and how.
 //! The numbers in the names are those of the paragraphs of the design of waits.
 
-use std::sync::Arc;
+mod script;
+
 use std::time::Duration;
 
-use awaitty_core::{
-    Condition, EchoBy, Exit, FRAMES_MAX, Finding, Pattern, Seq, Session, Since, Spec, Styles, Time,
-    WaitEnded,
-};
+use awaitty_core::{Condition, FRAMES_MAX, Seq, Session, Since, Spec, Styles, Time};
 use proptest::prelude::*;
-
-/// Something that happens.
-#[derive(Clone, Debug)]
-enum Do {
-    /// The program prints, and all of it is read.
-    Print(&'static str),
-    /// The program prints, and more is to be read.
-    PrintPart(&'static str),
-    /// Somebody types, and the terminal echoes.
-    Type(&'static str),
-    /// A wait starts, for so long.
-    Wait(Condition, Since, u64),
-    /// The program reads all input, or leaves some unread.
-    Unread(bool),
-    /// Some of what was typed is handed over only now.
-    More,
-    Exit(i32),
-    Close,
-}
-
-use Do::{Close, More, Print, PrintPart, Type, Unread, Wait};
-
-const COLS: usize = 30;
-const ROWS: usize = 5;
-
-fn pattern(text: &str) -> Arc<Pattern> {
-    Arc::new(Pattern::new(text, "").expect("the test's pattern is right"))
-}
-
-fn text(text: &str) -> Condition {
-    Condition::Text(pattern(text))
-}
-
-fn gone(text: &str) -> Condition {
-    Condition::Gone(pattern(text))
-}
-
-fn change(stable_ms: u64) -> Condition {
-    Condition::Change {
-        stable: Duration::from_millis(stable_ms),
-        styles: Styles::Text,
-        ignore: Vec::new(),
-    }
-}
-
-fn settled(ms: u64) -> Condition {
-    Condition::Settled(Duration::from_millis(ms))
-}
-
-/// How a wait ended, in words.
-fn say(now: u64, ended: &WaitEnded) -> String {
-    let mut said = format!("@{now} w{} {:?}", ended.id.0, ended.outcome);
-    match &ended.finding {
-        Finding::Text { found, fresh, visible, in_newer_frame } => {
-            if let Some(found) = found {
-                said += &format!(" {:?} line {}", found.text, found.line.0);
-            }
-            said += match (fresh, visible) {
-                (true, true) => " fresh",
-                (true, false) => " fresh, no longer visible",
-                (false, true) if *in_newer_frame => " stale, in a newer frame",
-                (false, true) => " stale",
-                (false, false) => "",
-            };
-        }
-        Finding::Gone(found) => said += if found.is_some() { " still there" } else { " gone" },
-        Finding::Change { changed, stable, style_changed, last_change, busy_rows } => {
-            said += &format!(" changed={changed} stable={stable} style={style_changed}");
-            if let Some(ago) = last_change.filter(|_| !stable) {
-                said += &format!(" last={} rows={busy_rows:?}", ago.as_millis());
-            }
-        }
-        Finding::Settled { settled, changed } => {
-            said += &format!(" settled={settled} changed={changed}")
-        }
-        Finding::Exit | Finding::Command | Finding::Ready(_) => {}
-    }
-    if let Some(Exit::Code(code)) = ended.exit {
-        said += &format!(" exit {code}");
-    }
-    if ended.history_truncated {
-        said += " truncated";
-    }
-    said
-}
-
-/// Runs a script until nothing is left to wake for.
-fn run(script: &[(u64, Do)]) -> Vec<String> {
-    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
-    let mut log = Vec::new();
-    let mut script = script.iter().peekable();
-    loop {
-        let wake = session.poll_wake().map(|wake| wake.0.as_millis() as u64);
-        let next = script.peek().map(|(ms, _)| *ms);
-        let now = match (next, wake) {
-            (Some(next), Some(wake)) => next.min(wake),
-            (next, wake) => match next.or(wake) {
-                Some(now) => now,
-                None => return log,
-            },
-        };
-        let time = Time::from_ms(now);
-        if next == Some(now)
-            && let Some((_, what)) = script.next()
-        {
-            act(&mut session, time, what, &mut log);
-        } else {
-            session.handle_time(time);
-        }
-        assert!(session.poll_wake().is_none_or(|wake| wake > time) || script.peek().is_some());
-        log.extend(session.poll_ended().iter().map(|ended| say(now, ended)));
-    }
-}
-
-fn act(session: &mut Session, now: Time, what: &Do, log: &mut Vec<String>) {
-    match what {
-        Print(text) => {
-            session.handle_output(now, text.as_bytes());
-            session.handle_drained(now);
-        }
-        PrintPart(text) => session.handle_output(now, text.as_bytes()),
-        Type(text) => session.handle_input(now, text, EchoBy::Terminal),
-        Unread(unread) => session.handle_input_unread(*unread),
-        More => session.handle_more_input(now),
-        Wait(condition, since, timeout_ms) => {
-            let deadline = Some(now.after(Duration::from_millis(*timeout_ms)));
-            let spec = Spec { condition: condition.clone(), since: *since, deadline };
-            if let Err(error) = session.start_wait(now, spec) {
-                log.push(error.to_string());
-            }
-        }
-        Do::Exit(code) => session.handle_exit(now, Exit::Code(*code)),
-        Close => session.handle_close(now),
-    }
-}
-
-fn check(script: &[(u64, Do)], expected: &[&str]) {
-    assert_eq!(run(script), expected, "{script:#?}");
-}
+use script::*;
 
 #[test]
 fn s2_input_is_the_moment_before_the_last_input() {
@@ -799,9 +658,10 @@ fn s4_settled_counts_from_when_the_program_has_read_its_input() {
 fn s4_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
     let script = [
         (0, Type("\x1by")),
+        (0, Pending(true)),
         (0, Wait(settled(300), Since::Input, 5000)),
         (100, Print("x")),
-        (250, More),
+        (250, Pending(false)),
     ];
     check(&script, &["@550 w1 Met settled=true changed=true"]);
 }

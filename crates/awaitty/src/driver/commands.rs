@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use awaitty_core::{COMMANDS_MAX, Command, CommandId, Delivery, Ready, TerminalWait};
+use awaitty_core::{Activity, COMMANDS_MAX, Command, CommandId, Delivery, Ready, TerminalWait};
 use tokio::time::Instant;
 
 use super::{Driver, SendError};
@@ -16,13 +16,6 @@ use crate::shell::{self, Kind, Nonce};
 pub(super) const LOOK_FIRST: Duration = Duration::from_millis(2);
 /// See [`LOOK_FIRST`].
 pub(super) const LOOK_MAX: Duration = Duration::from_millis(250);
-
-/// How long a program on the alternate screen waits for input to be taken for a full-screen one: between two
-/// programs a shell may do so for a moment.
-const STEADY: Duration = Duration::from_millis(100);
-
-/// How long the screen must be quiet for a program far away to be taken for one that waits for input.
-const CARRIED_QUIET: Duration = Duration::from_secs(1);
 
 /// When to ask the kernel again.
 #[derive(Clone, Copy, Debug)]
@@ -39,10 +32,6 @@ pub enum Reader {
     /// A program that hands it on to others, of whom the kernel here knows nothing.
     Carrier,
 }
-
-/// How long the alternate screen is shown until that is a full-screen program, whether or not it reads: `watch` does
-/// not. Who only flashes it is back by then.
-const FULL_SCREEN: Duration = Duration::from_secs(1);
 
 /// What a terminal's program is doing.
 #[derive(Clone, Debug, Default)]
@@ -95,11 +84,7 @@ impl Driver {
         let has_unread = self.has_unread_input();
         let found = self.foreground()?;
         let reader = match found.activity.terminal {
-            Some(TerminalWait::Poll | TerminalWait::TimedPoll)
-                if shell::is_carrier(&found.name) =>
-            {
-                Some(Reader::Carrier)
-            }
+            _ if is_carried(&found) => Some(Reader::Carrier),
             Some(_) if !has_unread => Some(Reader::Program),
             _ => None,
         };
@@ -185,49 +170,61 @@ impl Driver {
         self.session.give_up_command(now, id);
     }
 
-    /// Says when to ask the kernel next; soon, if something has just happened.
+    /// Returns what the foreground job does.
+    pub(super) fn activity(&self) -> Activity {
+        activity_of(self.foreground().as_ref())
+    }
+
+    /// Plans the next look at the foreground job; soon, if something has just happened.
     pub(super) fn plan_looks(&mut self, has_happened: bool) {
-        if !self.session.wants_reading() || self.io.is_none() {
+        if !self.session.wants_activity() || self.io.is_none() {
             self.looks = None;
-            self.reading_since = None;
-            self.alternate_since = None;
         } else if has_happened || self.looks.is_none() {
             self.looks = Some(Looks { at: Instant::now() + LOOK_FIRST, pause: LOOK_FIRST });
         }
     }
 
-    /// The program waits for input, and all that it printed before is known.
-    pub(super) fn note_reading(&mut self) {
+    /// Reports what the foreground job does. All that it printed before is reported first.
+    pub(super) fn note_activity(&mut self, activity: Activity, buffer: &mut [u8]) {
+        self.read_some(buffer);
+        self.tell_unread();
         let now = self.now();
-        let since = *self.reading_since.get_or_insert(now);
-        self.session.handle_reading(now, now.since(since) >= STEADY);
+        self.session.handle_activity(now, activity);
     }
 
-    /// Asks the kernel whether the program waits for input.
-    pub(super) fn look(&mut self, buffer: &mut [u8]) {
-        let is_quiet = self.now().since(self.session.active_at()) >= CARRIED_QUIET;
-        let is_reading = match self.reader() {
-            Some(Reader::Program) => true,
-            Some(Reader::Carrier) => is_quiet,
-            None => false,
-        };
-        if !is_reading {
-            self.reading_since = None;
-        } else if matches!(self.io, Some(Io::Pane(_))) {
-            self.confirm_reading();
-        } else {
-            self.read_some(buffer);
-            self.note_reading();
-        }
-        let now = self.now();
-        let is_alternate = self.session.screen().is_alternate();
-        self.alternate_since = is_alternate.then(|| self.alternate_since.unwrap_or(now));
-        if self.alternate_since.is_some_and(|since| now.since(since) >= FULL_SCREEN) {
-            self.session.handle_full_screen(now);
-        }
-        if let Some(looks) = &mut self.looks {
+    /// Looks at the foreground job, if it is time to.
+    pub(super) fn look_if_due(&mut self, buffer: &mut [u8]) {
+        let is_due = self.looks.is_some_and(|looks| looks.at <= Instant::now());
+        if is_due && let Some(looks) = &mut self.looks {
             looks.pause = (2 * looks.pause).min(LOOK_MAX);
             looks.at = Instant::now() + looks.pause;
         }
+        if !is_due && !self.session.wants_activity_at(self.now()) {
+            return;
+        }
+        let activity = self.activity();
+        let is_pane = matches!(self.io, Some(Io::Pane(_)));
+        if is_pane && activity.terminal.is_some() && self.session.wants_activity() {
+            // tmux may hold back output that came before.
+            self.confirm_activity(activity);
+        } else {
+            self.note_activity(activity, buffer);
+        }
     }
+}
+
+/// Returns what a job does. A program that hands its input on to others hides what they do.
+fn activity_of(found: Option<&Foreground>) -> Activity {
+    match found {
+        Some(found) if is_carried(found) => {
+            Activity { reads_keys: found.activity.reads_keys, ..Activity::default() }
+        }
+        Some(found) => found.activity,
+        None => Activity::default(),
+    }
+}
+
+/// Returns whether a job only hands its input on to programs that the kernel here does not show.
+fn is_carried(found: &Foreground) -> bool {
+    found.activity.terminal != Some(TerminalWait::Read) && shell::is_carrier(&found.name)
 }

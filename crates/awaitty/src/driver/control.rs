@@ -90,6 +90,7 @@ impl Driver {
     pub fn take_control(&mut self, viewer: &str, channel: &str, count: u64) -> Seq {
         if self.keyboard.control.is_none() {
             self.input.clear();
+            self.write_some();
             if let Some(id) = self.session.last_command().map(|command| command.id) {
                 self.give_up(id);
                 drop(self.take_rest(id));

@@ -175,6 +175,11 @@ impl Driver {
         if self.input.bytes.len() < before {
             self.sync_input();
         }
+        let is_pending = !self.input.is_empty();
+        if self.input.bytes.len() < before || is_pending != self.session.is_input_pending() {
+            let now = self.now();
+            self.session.handle_input_pending(now, is_pending);
+        }
     }
 
     fn write_more(&mut self) {
@@ -195,10 +200,6 @@ impl Driver {
             let is_unread =
                 self.is_on_its_way() || self.io.as_ref().is_some_and(Io::has_unread_input);
             self.input.let_follow(now, is_unread);
-            if self.input.is_due() {
-                let now = self.now();
-                self.session.handle_more_input(now);
-            }
         }
     }
 

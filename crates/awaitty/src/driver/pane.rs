@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use awaitty_core::{EchoBy, Exit};
+use awaitty_core::{Activity, EchoBy, Exit};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
@@ -309,8 +309,8 @@ impl Driver {
         matches!(self.io, Some(Io::Pane(_))) && self.watch.typed != self.watch.handed_on
     }
 
-    /// The program of a pane waits for input: says so once all that it printed before has come.
-    pub(super) fn confirm_reading(&mut self) {
+    /// Reports what the job of a pane does, once all that it printed before has come.
+    pub(super) fn confirm_activity(&mut self, activity: Activity) {
         let Some(Io::Pane(pane)) = self.io.as_ref().filter(|_| !self.watch.is_syncing) else {
             return;
         };
@@ -332,9 +332,11 @@ impl Driver {
                 if let Some(capture) = capture {
                     driver.take_over(&capture, number, 0);
                 }
-                // It may have gone on meanwhile, or we are behind; then it is asked again.
-                if driver.reader().is_some() && driver.is_drained {
-                    driver.note_reading();
+                // It may have gone on meanwhile, or we are behind; then the next look finds out.
+                if driver.activity() == activity && driver.is_drained {
+                    driver.tell_unread();
+                    let now = driver.now();
+                    driver.session.handle_activity(now, activity);
                 }
             }) as Job
         });

@@ -156,6 +156,9 @@ pub(crate) struct WaitOutput {
     changing_rows: Option<Vec<RowOutput>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     settled: Option<bool>,
+    /// The screen was quiet, but the program is busy all the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    busy: Option<bool>,
     /// At a prompt, or waiting for input.
     #[serde(skip_serializing_if = "Option::is_none")]
     ready: Option<bool>,
@@ -300,6 +303,7 @@ pub(crate) fn summary(output: &WaitOutput) -> String {
         ("stable", output.stable),
         ("style_changed", output.style_changed),
         ("settled", output.settled),
+        ("busy", output.busy),
         ("ready", output.ready),
         ("finished", output.finished),
         ("exited", output.exit.exited),
@@ -397,7 +401,8 @@ impl WaitOutput {
                     self.changing_rows = Some(busy_rows.iter().map(row).collect());
                 }
             }
-            Finding::Settled { settled, changed } => {
+            Finding::Settled { settled, changed, busy } => {
+                self.busy = busy.then_some(true);
                 self.settled = Some(*settled);
                 self.changed = Some(*changed);
             }

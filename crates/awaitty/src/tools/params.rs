@@ -232,9 +232,7 @@ impl WaitParam {
                 Ok(on_screen(Condition::Change { stable, styles, ignore: Vec::new() }))
             }),
             self.exit.filter(|&exit| exit).map(|_| Ok(on_screen(Condition::Exit))),
-            self.ready
-                .filter(|&ready| ready)
-                .map(|_| Ok(on_screen(Condition::Ready { full_screen: false }))),
+            self.ready.filter(|&ready| ready).map(|_| Ok(on_screen(Condition::Ready))),
             self.command.filter(|command| *command != CommandParam::Last(false)).map(|command| {
                 Ok(on_screen(match command {
                     CommandParam::Id(id) => Condition::Command(CommandId(id)),

@@ -116,15 +116,19 @@ impl Asked {
                 again = json!({"waits": [settled], "timeout_ms": left});
                 "wait_for_any"
             }
-            Condition::Ready { .. } => {
+            Condition::Ready | Condition::Rest => {
                 again = json!({"waits": [{"session_id": session_id, "ready": true}], "timeout_ms": left});
                 "wait_for_any"
             }
-            Condition::LastCommand { .. } => {
+            Condition::LastCommand { .. } | Condition::Asks(None) => {
                 again = json!({"session_id": session_id, "timeout_ms": left});
                 "wait_for_command"
             }
-            Condition::Command(id) | Condition::Taken(id) | Condition::Unclosed(id) => {
+            Condition::Command(id)
+            | Condition::Taken(id)
+            | Condition::Unclosed(id)
+            | Condition::Asks(Some(id))
+            | Condition::FullScreen(id) => {
                 again = json!({"session_id": session_id, "command_id": id.0, "timeout_ms": left});
                 "wait_for_command"
             }

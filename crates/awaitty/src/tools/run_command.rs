@@ -233,8 +233,7 @@ impl Asked {
 
 /// Waits until a shell is at its prompt, or a program waits for input.
 async fn wait_until_ready(entry: &Arc<Entry>, timeout: Duration) -> Result<(), ToolError> {
-    let ready = Condition::Ready { full_screen: false };
-    start(entry, ready, timeout).await?.ended().await;
+    start(entry, Condition::Ready, timeout).await?.ended().await;
     Ok(())
 }
 

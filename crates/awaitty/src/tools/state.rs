@@ -22,7 +22,8 @@ pub(crate) struct StateOutput {
     /// The program waits for input.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_for_input: Option<bool>,
-    /// Who says so: `kernel` (it is in a read of its terminal) or `shell` (the end of its prompt was marked).
+    /// `kernel` (a thread waits for the terminal), `shell` (the end of its prompt was marked) or `quiet` (nothing else can
+    /// be told).
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'static str>,
     /// `off`: what it reads is not shown, as for a password.
@@ -69,7 +70,7 @@ impl StateOutput {
 
     /// A wait has seen the program wait for input. An editor may do something else for a moment right after.
     pub(crate) fn note_ready(&mut self, ready: Ready) {
-        if self.waiting_for_input == Some(false) {
+        if self.waiting_for_input == Some(false) || ready == Ready::Quiet {
             self.waiting_for_input = Some(true);
             self.evidence = Some(evidence(ready));
         }
@@ -126,5 +127,6 @@ fn evidence(ready: Ready) -> &'static str {
     match ready {
         Ready::Shell => "shell",
         Ready::Kernel => "kernel",
+        Ready::Quiet => "quiet",
     }
 }

@@ -196,7 +196,7 @@ async fn wait_for_end(
     let mut over = start(entry, Condition::Command(id), timeout).await?;
     let mut unclosed = start(entry, Condition::Unclosed(id), timeout).await?;
     let mut full_screen = match tells_screen {
-        true => Some(start(entry, Condition::Ready { full_screen: true }, timeout).await?),
+        true => Some(start(entry, Condition::FullScreen(id), timeout).await?),
         false => None,
     };
     let started = Instant::now();
@@ -213,15 +213,10 @@ async fn wait_for_end(
                 }
                 break;
             }
-            ended = is_screen_met(&mut full_screen) => {
-                let began = entry.handle.call(move |driver| began_on_alternate(driver, id)).await;
-                match began {
-                    _ if !ended => break,
-                    // It is somebody else's who was killed.
-                    Some(true) => full_screen = None,
-                    _ => return Ok(End::FullScreen),
-                }
-            }
+            is_full_screen = is_some_met(&mut full_screen) => match is_full_screen {
+                true => return Ok(End::FullScreen),
+                false => break,
+            },
             () = until(next_look) => {
                 next_look = looks.next();
                 let is_running = entry.handle.call(move |driver| is_running(driver, id)).await;
@@ -244,15 +239,11 @@ async fn is_met(wait: &mut RunningWait) -> bool {
     wait.ended().await.is_some_and(|ended| ended.outcome == Outcome::Met)
 }
 
-async fn is_screen_met(wait: &mut Option<RunningWait>) -> bool {
+async fn is_some_met(wait: &mut Option<RunningWait>) -> bool {
     match wait {
         Some(wait) => is_met(wait).await,
         None => std::future::pending().await,
     }
-}
-
-fn began_on_alternate(driver: &mut Driver, id: CommandId) -> bool {
-    driver.session().command(id).is_some_and(Command::began_on_alternate)
 }
 
 /// Cancels a command that is not closed. An interrupt is lost on a shell that does not read yet, so it is sent

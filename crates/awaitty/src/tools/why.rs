@@ -13,8 +13,11 @@ const LINES_LOOKED_AT: usize = 200;
 /// The shortest word of a pattern that says something about a line.
 const WORD_MIN: usize = 3;
 
-/// What there is to say, at most ten lines; nothing of a wait that was met.
+/// Returns what there is to say, at most ten lines; nothing of a wait that was met, unless the program is busy.
 pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<String> {
+    if let Finding::Settled { busy: true, .. } = ended.finding {
+        return Some(format!("the screen is quiet, but {}", doing(entry).await));
+    }
     if matches!(ended.outcome, Outcome::Met | Outcome::Closed) {
         return None;
     }

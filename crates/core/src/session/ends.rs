@@ -14,7 +14,7 @@ impl Session {
     /// Ends the waits for a text to be gone that is gone.
     pub(super) fn end_gone(&mut self, now: Time) {
         for id in self.waits.gone() {
-            let Some(Wait { spec, .. }) = self.waits.get(id) else { continue };
+            let Some(Wait { spec, is_held: false, .. }) = self.waits.get(id) else { continue };
             if let Condition::Gone(pattern) = &spec.condition
                 && Matches::new(pattern, &self.shown_places()).first().is_none()
             {
@@ -28,7 +28,7 @@ impl Session {
         for id in self.waits.due(now) {
             let Some(wait) = self.waits.get(id) else { continue };
             let is_change = matches!(wait.spec.condition, Condition::Change { .. });
-            if is_change && wait.holds_at().is_some_and(|time| time <= now) {
+            if is_change && !wait.is_held && wait.holds_at().is_some_and(|time| time <= now) {
                 self.end(id, now, Outcome::Met);
             }
         }
@@ -149,6 +149,7 @@ impl Session {
             finding,
             elapsed: elapsed(wait, now),
             frame: Arc::clone(self.frame()),
+            anchor: Arc::clone(&wait.anchor.frame),
             exit: self.exit,
             history_truncated: wait.anchor.truncated,
         });

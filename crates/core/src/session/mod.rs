@@ -5,19 +5,22 @@
 //! Whoever drives it calls the second and third, then drains the fourth. It reads no clock and never
 //! sleeps. Checking and registering a wait are one step here, so nothing can fall between them.
 
+mod activity;
 mod ends;
+mod input;
 mod shell;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::activity::Activity;
 use crate::flashes::Flashes;
 use crate::frame::Frame;
 use crate::history::History;
 use crate::screen::{EchoBy, Screen};
 use crate::search::all_places;
 use crate::shell::Shells;
-use crate::wait::{Condition, Exit, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
+use crate::wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
 use crate::waits::{Anchor, Wait, Waits};
 use crate::{Line, Seq, Tick, Time};
 
@@ -49,9 +52,20 @@ pub struct Session {
     has_own_replies: bool,
     /// The moment just before the last input.
     input: Anchor,
-    input_at: Time,
+    /// Who echoes the last input.
+    echo_by: EchoBy,
+    /// When some of the last input was handed over or read last.
+    handed_at: Time,
+    /// Some of the last input is still to be handed over.
+    input_pending: bool,
     /// The program may not have read all of its input.
     input_unread: bool,
+    /// What the foreground job did at the last look.
+    activity: Activity,
+    /// Since when a thread of it waits for the terminal, with all input read.
+    reading_since: Option<Time>,
+    /// Since when the alternate screen is known to be shown.
+    alternate_since: Option<Time>,
     /// The newest frame of the main screen before the alternate one was shown.
     main_frame: Option<Arc<Frame>>,
     exit: Option<Exit>,
@@ -93,8 +107,13 @@ impl Session {
             to_send: Vec::new(),
             has_own_replies: true,
             input,
-            input_at: now,
+            echo_by: EchoBy::Nobody,
+            handed_at: now,
+            input_pending: false,
             input_unread: false,
+            activity: Activity::default(),
+            reading_since: None,
+            alternate_since: None,
             main_frame: None,
             exit: None,
             closed: false,
@@ -137,7 +156,7 @@ impl Session {
 
     /// When the text on the screen last changed, or input was sent.
     pub fn active_at(&self) -> Time {
-        self.frame().time().max(self.input_at)
+        self.frame().time().max(self.handed_at)
     }
 
     /// Returns the frame to compare the newest one with for a reader: the given one, or, if the program has left the
@@ -224,55 +243,28 @@ impl Session {
             // What was read and not drained yet still counts: it may be what somebody waits for, or no quiet.
             self.catch_up(now);
         }
+        let mut is_activity_due = false;
         for id in self.waits.due(now) {
             let Some(wait) = self.waits.get(id) else { continue };
-            let holds = wait.holds_at().is_some_and(|time| time <= now);
-            let settles = matches!(wait.spec.condition, Condition::Settled(_));
-            let expired = wait.spec.deadline.is_some_and(|deadline| deadline <= now);
+            let holds = wait.holds_at().is_some_and(|time| time <= now) && !wait.is_held;
+            let is_expired = wait.spec.deadline.is_some_and(|deadline| deadline <= now);
             let has_matched = wait.matched.is_some() && wait.may_match();
-            if holds && settles && self.input_unread && !expired {
-                self.waits.put_off(id, now);
-            } else {
-                let is_met = holds || has_matched;
-                self.end(id, now, if is_met { Outcome::Met } else { Outcome::Timeout });
+            match wait.spec.condition {
+                Condition::Settled(_) if holds => self.judge_settled(id, now, is_expired),
+                _ if holds || has_matched => self.end(id, now, Outcome::Met),
+                _ if is_expired => self.end(id, now, Outcome::Timeout),
+                _ => is_activity_due = true,
             }
         }
-    }
-
-    /// Input is about to be handed to the program: `text` is what of it can be echoed, and by whom.
-    pub fn handle_input(&mut self, now: Time, text: &str, by: EchoBy) {
-        self.catch_up(now);
-        self.input = self.anchor_here();
-        self.input.enters = text.matches(['\r', '\n']).count();
-        self.input_at = now;
-        self.shells.note_input(text);
-        self.screen.expect_echo(text, by);
-    }
-
-    /// The program reads keys and not lines now, as a line editor does.
-    pub fn handle_line_editor(&mut self) {
-        self.screen.line_editor_begins();
-    }
-
-    /// Whether the program has input that it did not read yet, as far as anybody knows.
-    pub fn handle_input_unread(&mut self, unread: bool) {
-        self.input_unread = unread;
-    }
-
-    /// Some of the last input is handed to the program only now, so that nothing has settled before.
-    pub fn handle_more_input(&mut self, now: Time) {
-        for id in self.waits.ids() {
-            let settles = |wait: &Wait| matches!(wait.spec.condition, Condition::Settled(_));
-            if self.waits.get(id).is_some_and(settles) {
-                self.waits.put_off(id, now);
-            }
+        if is_activity_due {
+            self.judge_activity(now);
         }
     }
 
     /// The program ended, and all that it printed was handed over before.
     pub fn handle_exit(&mut self, now: Time, exit: Exit) {
         self.exit = Some(exit);
-        self.input_unread = false;
+        (self.input_unread, self.input_pending) = (false, false);
         self.end_shells();
         self.screen.end_update();
         self.update_began = None;
@@ -320,31 +312,37 @@ impl Session {
         let anchor = self.anchor(spec.since);
         let frames: Vec<_> = self.frames_since(&anchor).cloned().collect();
         let mut wait = Wait::new(spec, anchor, now, &frames);
-        if matches!(wait.spec.condition, Condition::Settled(_)) {
-            wait.count_from(self.input_at);
-        }
+        wait.is_held = self.holds(&wait.spec.condition, wait.spec.since);
         let settles = matches!(wait.spec.condition, Condition::Settled(_));
-        let holds =
-            wait.holds_at().is_some_and(|time| time <= now) && !(settles && self.input_unread);
-        let deadline = wait.spec.deadline;
-        if let Some(finding) = self.finding_at_once(&wait, &frames) {
-            self.push_ended(id, &wait, now, Outcome::Met, finding);
-            return Ok(id);
+        if settles {
+            wait.count_from(self.handed_at);
         }
-        let waits_for_prompt =
-            matches!(wait.spec.condition, Condition::Ready { full_screen: false });
-        let ready = waits_for_prompt && self.is_at_prompt();
+        let holds = wait.holds_at().is_some_and(|time| time <= now) && !wait.is_held;
+        let deadline = wait.spec.deadline;
+        match self.finding_at_once(&wait, &frames) {
+            Some(Finding::Text { found, .. }) if wait.is_held => wait.matched = found,
+            Some(finding) if !wait.is_held => {
+                self.push_ended(id, &wait, now, Outcome::Met, finding);
+                return Ok(id);
+            }
+            _ => {}
+        }
         let over = self.exit.is_none() && self.is_over(&wait.spec.condition);
         self.waits.add(id, wait);
-        if ready {
-            self.handle_prompt(now);
+        self.judge_activity(now);
+        if self.waits.get(id).is_none() {
+            return Ok(id);
+        }
+        let is_expired = deadline.is_some_and(|deadline| deadline <= now);
+        if holds && settles && self.exit.is_none() && !self.closed {
+            self.judge_settled(id, now, is_expired);
         } else if over || holds || self.exit.is_some() && self.is_exit_wait(id) {
             self.end(id, now, Outcome::Met);
         } else if self.closed {
             self.end(id, now, Outcome::Closed);
         } else if self.exit.is_some() {
             self.end(id, now, Outcome::Exited);
-        } else if deadline.is_some_and(|deadline| deadline <= now) {
+        } else if is_expired {
             self.end(id, now, Outcome::Timeout);
         }
         Ok(id)

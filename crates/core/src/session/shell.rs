@@ -4,7 +4,7 @@ use super::Session;
 use crate::command::{Command, CommandId, Delivery};
 use crate::output::{Output, Start};
 use crate::screen::{Event, Mark};
-use crate::wait::{Condition, Finding, Outcome, Ready, Spec, WaitError, WaitId};
+use crate::wait::{Condition, Outcome, Spec, WaitError, WaitId};
 use crate::{Line, Time};
 
 /// Where a prompt ended and what is typed begins.
@@ -101,24 +101,6 @@ impl Session {
         self.end_commands(now);
     }
 
-    /// The kernel says that the program waits for input that it does not have; `steady` if it has done so for a
-    /// while.
-    pub fn handle_reading(&mut self, now: Time, steady: bool) {
-        let is_full_screen = self.screen.is_alternate() && steady;
-        self.end_ready(now, Some(Ready::Kernel), |full_screen| !full_screen || is_full_screen);
-    }
-
-    /// A program has shown the alternate screen for a while.
-    pub fn handle_full_screen(&mut self, now: Time) {
-        self.end_ready(now, None, |full_screen| full_screen);
-    }
-
-    /// Tells whether somebody waits for the program to wait for input, which nobody else can tell.
-    pub fn wants_reading(&self) -> bool {
-        let is_alternate = self.screen.is_alternate();
-        self.waits.ready().any(|(_, full_screen)| is_alternate || !full_screen)
-    }
-
     /// Looks at the marks that came with what was just fed.
     pub(super) fn handle_events(&mut self, now: Time) {
         for event in self.screen.take_events().0 {
@@ -152,7 +134,7 @@ impl Session {
                 self.shells.note_unread();
             }
             if self.is_at_prompt() {
-                self.handle_prompt(now);
+                self.judge_activity(now);
             }
         }
         self.end_commands(now);
@@ -196,27 +178,6 @@ impl Session {
         }
     }
 
-    /// A shell is at its prompt.
-    pub(super) fn handle_prompt(&mut self, now: Time) {
-        self.end_ready(now, Some(Ready::Shell), |full_screen| !full_screen);
-    }
-
-    /// Ends the waits for the program to be ready, of those for a full-screen one or of the others.
-    fn end_ready(&mut self, now: Time, evidence: Option<Ready>, is_met: impl Fn(bool) -> bool) {
-        let met: Vec<WaitId> = self
-            .waits
-            .ready()
-            .filter(|&(_, full_screen)| is_met(full_screen))
-            .map(|(id, _)| id)
-            .collect();
-        for id in met {
-            self.catch_up(now);
-            if let Some(wait) = self.waits.remove(id) {
-                self.push_ended(id, &wait, now, Outcome::Met, Finding::Ready(evidence));
-            }
-        }
-    }
-
     fn end_with_frame(&mut self, id: WaitId, now: Time) {
         self.catch_up(now);
         self.end(id, now, Outcome::Met);
@@ -237,7 +198,11 @@ impl Session {
     /// Finds out which command a wait is for.
     pub(super) fn resolve(&self, condition: &mut Condition) -> Result<(), WaitError> {
         match condition {
-            Condition::Command(id) | Condition::Taken(id) | Condition::Unclosed(id)
+            Condition::Command(id)
+            | Condition::Taken(id)
+            | Condition::Unclosed(id)
+            | Condition::FullScreen(id)
+            | Condition::Asks(Some(id))
                 if self.shells.get(*id).is_none() =>
             {
                 Err(WaitError::NoSuchCommand(*id))

@@ -1,0 +1,362 @@
+//! Waits that depend on the activity of the foreground job, and on input that is handed over in parts.
+//!
+//! The numbers in the names are those of the paragraphs of the design of waits.
+
+mod script;
+
+use std::collections::VecDeque;
+
+use awaitty_core::{
+    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, CommandId, Condition, Delivery,
+    FULL_SCREEN, POLL_QUIET, REACTION_GRACE, STEADY, Session, Since, Spec, TerminalWait, Time,
+    UNSEEN_QUIET,
+};
+use script::*;
+
+const READY: Condition = Condition::Ready;
+
+/// The job blocks in a read of its terminal.
+const READS: Activity = activity(Some(TerminalWait::Read), awaitty_core::Job::AtRest);
+/// It polls its terminal with a timeout.
+const POLLS: Activity = activity(Some(TerminalWait::TimedPoll), awaitty_core::Job::Timed);
+/// It is busy.
+const BUSY: Activity = activity(None, awaitty_core::Job::Busy);
+/// Another thread of it waits for the terminal.
+const BUSY_READER: Activity = activity(Some(TerminalWait::Poll), awaitty_core::Job::Busy);
+/// It waits for something other than its terminal.
+const ELSEWHERE: Activity = activity(None, awaitty_core::Job::AtRest);
+/// The kernel does not show it.
+const UNKNOWN: Activity = activity(None, awaitty_core::Job::Unknown);
+
+/// A shell runs its first command.
+const COMMAND_BEGINS: &str = "\x1b]133;C;aid=n\x07";
+
+const fn activity(terminal: Option<TerminalWait>, job: awaitty_core::Job) -> Activity {
+    Activity { terminal, job, reader_rests: false, reads_keys: true }
+}
+
+fn ms(duration: std::time::Duration) -> u64 {
+    duration.as_millis() as u64
+}
+
+#[test]
+fn s5_settled_comes_after_a_late_reaction() {
+    for late in [50, 150, 400, 600] {
+        let script = [
+            (0, Type("x")),
+            (0, Job(BUSY)),
+            (0, Wait(settled(200), Since::Input, 5000)),
+            (late, Print("answer")),
+            (late, Job(READS)),
+        ];
+        let end = format!("@{} w1 Met settled=true changed=true", late + 200);
+        let log = run(&script);
+        // The job was busy at the look before, so a second look confirms that it is at rest.
+        let confirmed = format!("@{} w1 Met settled=true changed=true", late + 202);
+        assert!(log == [end.as_str()] || log == [confirmed.as_str()], "{late}: {log:?}");
+    }
+}
+
+#[test]
+fn s5_settled_waits_for_a_job_that_ends_without_output() {
+    let script = [
+        (0, Type("x")),
+        (0, Job(BUSY)),
+        (0, Wait(settled(200), Since::Input, 5000)),
+        (1000, Job(READS)),
+    ];
+    let log = run(&script);
+    assert_eq!(log.len(), 1);
+    // The next look is at most a pause later.
+    let at: u64 = log[0][1..].split(' ').next().and_then(|at| at.parse().ok()).unwrap_or(0);
+    assert!(
+        (1000..=1060).contains(&at) && log[0].ends_with("Met settled=true changed=false"),
+        "{log:?}"
+    );
+}
+
+#[test]
+fn s5_settled_answers_after_busy_max_and_says_busy() {
+    let script = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(200), Since::Input, 60_000))];
+    let end = format!("@{} w1 Met settled=true changed=false busy", ms(BUSY_MAX));
+    check(&script, &[&end]);
+    // Output starts the clock again.
+    let prints = [
+        (0, Type("x")),
+        (0, Job(BUSY)),
+        (0, Wait(settled(200), Since::Input, 60_000)),
+        (1000, Print("more")),
+    ];
+    let end = format!("@{} w1 Met settled=true changed=true busy", 1000 + ms(BUSY_MAX));
+    check(&prints, &[&end]);
+    // A longer quiet was asked for.
+    let long = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(4000), Since::Input, 60_000))];
+    check(&long, &["@4000 w1 Met settled=true changed=false busy"]);
+}
+
+#[test]
+fn s5_settled_says_busy_at_its_timeout() {
+    let script = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(200), Since::Input, 1000))];
+    check(&script, &["@1000 w1 Met settled=true changed=false busy"]);
+    let prints = [
+        (0, Type("x")),
+        (0, Job(BUSY)),
+        (0, Wait(settled(200), Since::Input, 1000)),
+        (900, Print("not quiet")),
+    ];
+    check(&prints, &["@1000 w1 Timeout settled=false changed=true"]);
+}
+
+#[test]
+fn s5_settled_is_quiet_alone_where_the_kernel_cannot_tell() {
+    for activity in [UNKNOWN, ELSEWHERE, POLLS] {
+        let script =
+            [(0, Type("x")), (0, Job(activity)), (0, Wait(settled(200), Since::Input, 5000))];
+        check(&script, &["@200 w1 Met settled=true changed=false"]);
+    }
+}
+
+#[test]
+fn s5_ready_needs_all_input_read() {
+    let script = [
+        (0, Type("x")),
+        (0, Unread(true)),
+        (0, Wait(READY, Since::Input, 5000)),
+        (10, Print("new")),
+        (20, Job(READS)),
+        (300, Unread(false)),
+        (300, Job(READS)),
+    ];
+    check(&script, &["@302 w1 Met Kernel"]);
+    let pending = [
+        (0, Type("xy")),
+        (0, Pending(true)),
+        (0, Wait(READY, Since::Input, 5000)),
+        (10, Print("new")),
+        (20, Job(READS)),
+        (300, Pending(false)),
+        (305, Print("er")),
+        (306, Job(READS)),
+    ];
+    check(&pending, &["@308 w1 Met Kernel"]);
+}
+
+#[test]
+fn s5_ready_allows_a_grace_for_the_reaction() {
+    let silent =
+        [(0, Print("menu")), (5, Type("x")), (5, Wait(READY, Since::Input, 5000)), (6, Job(READS))];
+    check(&silent, &[&format!("@{} w1 Met Kernel", 5 + ms(REACTION_GRACE))]);
+    // The echo of the line discipline is not a reaction, another change is.
+    let echoed = [
+        (0, Print("? ")),
+        (5, Type("x")),
+        (5, Wait(READY, Since::Input, 5000)),
+        (6, Print("x")),
+        (7, Job(READS)),
+        (50, Print("\r\nnext? ")),
+        (51, Job(READS)),
+    ];
+    check(&echoed, &["@52 w1 Met Kernel"]);
+}
+
+#[test]
+fn s5_ready_needs_quiet_from_a_program_that_polls() {
+    let script = [
+        (0, Print("menu")),
+        (5, Type("x")),
+        (5, Wait(READY, Since::Input, 5000)),
+        (10, Print("\r\nnew")),
+        (11, Job(POLLS)),
+        (100, Print("er")),
+    ];
+    check(&script, &[&format!("@{} w1 Met Kernel", 100 + ms(POLL_QUIET))]);
+}
+
+#[test]
+fn s5_ready_falls_back_to_quiet_and_says_so() {
+    let unseen = [
+        (0, Print("menu")),
+        (5, Type("x")),
+        (5, Wait(READY, Since::Input, 9000)),
+        (10, Print("\r\nnew")),
+        (11, Job(UNKNOWN)),
+    ];
+    check(&unseen, &[&format!("@{} w1 Met Quiet", 10 + ms(UNSEEN_QUIET))]);
+    let mut busy = unseen.to_vec();
+    busy[4] = (11, Job(BUSY_READER));
+    check(&busy, &[&format!("@{} w1 Met Quiet", 10 + ms(BUSY_MAX))]);
+    // A program that reads nothing is known not to be ready.
+    for activity in [BUSY, ELSEWHERE] {
+        busy[4] = (11, Job(activity));
+        check(&busy, &["@9005 w1 Timeout"]);
+    }
+}
+
+#[test]
+fn s5_ready_waits_for_the_first_screen() {
+    let script = [(0, Wait(READY, Since::Input, 9000)), (10, Job(READS))];
+    check(&script, &[&format!("@{} w1 Met Kernel", ms(BLANK_QUIET))]);
+    let drawn = [
+        (0, Wait(READY, Since::Input, 9000)),
+        (10, Job(READS)),
+        (50, Print("menu")),
+        (51, Job(READS)),
+    ];
+    check(&drawn, &["@52 w1 Met Kernel"]);
+}
+
+#[test]
+fn a_full_screen_program_reads_for_a_while_or_shows_its_screen_for_longer() {
+    let begin = [
+        (0, Shell("$ ")),
+        (1, Print(COMMAND_BEGINS)),
+        (1, Wait(Condition::FullScreen(CommandId(1)), Since::Input, 9000)),
+    ];
+    let reads = [(5, Job(READS)), (10, Print("\x1b[?1049hmenu")), (20, Job(READS))];
+    let script = [&begin[..], &reads].concat();
+    check(&script, &[&format!("@{} w1 Met", 5 + ms(STEADY))]);
+    let silent = [(10, Print("\x1b[?1049hmenu")), (20, Job(BUSY))];
+    let script = [&begin[..], &silent].concat();
+    check(&script, &[&format!("@{} w1 Met", 20 + ms(FULL_SCREEN))]);
+}
+
+#[test]
+fn a_command_is_no_full_screen_program_on_an_alternate_screen_that_was_left_on() {
+    let script = [
+        (0, Print("\x1b[?1049h")),
+        (0, Shell("$ ")),
+        (1, Job(READS)),
+        (2000, Job(READS)),
+        (2001, Print(COMMAND_BEGINS)),
+        (2001, Wait(Condition::FullScreen(CommandId(1)), Since::Input, 9000)),
+        (2010, Job(BUSY)),
+    ];
+    check(&script, &["@11001 w1 Timeout"]);
+}
+
+#[test]
+fn a_command_that_has_not_begun_is_no_full_screen_program() {
+    let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
+    session.trust_shell("n");
+    session
+        .handle_output(Time::from_ms(0), b"\x1b[?1049h\x1b]133;A;aid=n\x07$ \x1b]133;B;aid=n\x07");
+    session.handle_activity(Time::from_ms(0), READS);
+    let delivery = Delivery {
+        nonce: "n".to_owned(),
+        text: "make".to_owned(),
+        rest: VecDeque::new(),
+        lines: 1,
+        shown: 1,
+        sentinel: false,
+        chars_max: 100,
+    };
+    let id = session.start_command(Time::from_ms(2000), delivery);
+    let deadline = Some(Time::from_ms(9000));
+    let spec = Spec { condition: Condition::FullScreen(id), since: Since::Input, deadline };
+    session.start_wait(Time::from_ms(2000), spec).expect("the command exists");
+    session.handle_activity(Time::from_ms(4000), READS);
+    assert!(session.poll_ended().is_empty());
+}
+
+#[test]
+fn rest_is_a_program_that_is_ready_or_waits_for_something_else() {
+    let rest = |activity| {
+        [
+            (0, Print("\x1b[?1049hmenu")),
+            (5, Type("x")),
+            (5, Wait(Condition::Rest, Since::Input, 9000)),
+            (6, Print("new")),
+            (7, Job(activity)),
+        ]
+    };
+    check(&rest(READS), &["@9 w1 Met Kernel"]);
+    check(&rest(ELSEWHERE), &[&format!("@{} w1 Met Quiet", 6 + ms(ASKS_POLL_QUIET))]);
+    check(&rest(BUSY), &[&format!("@{} w1 Met Quiet", 6 + ms(BUSY_MAX))]);
+    // A busy program on the main screen may be a long compile.
+    let mut compile = rest(BUSY).to_vec();
+    compile[0] = (0, Print("$ make"));
+    check(&compile, &["@9005 w1 Timeout"]);
+}
+
+/// A shell that runs a command, as its marks tell.
+fn shell_runs() -> Vec<(u64, Do)> {
+    vec![(0, Shell("$ ")), (10, Print("\x1b]133;C;aid=n\x07patch? ")), (10, Type("y"))]
+}
+
+#[test]
+fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
+    let asks = Condition::Asks(Some(awaitty_core::CommandId(1)));
+    let mut script = shell_runs();
+    script.extend([
+        (20, Wait(asks.clone(), Since::Input, 9000)),
+        (30, Print("sure? ")),
+        (40, Job(READS)),
+    ]);
+    check(&script, &[&format!("@{} w1 Met", 30 + ms(ASKS_QUIET))]);
+    script[5] = (40, Job(POLLS));
+    check(&script, &[&format!("@{} w1 Met", 30 + ms(ASKS_POLL_QUIET))]);
+    for activity in [BUSY, ELSEWHERE, UNKNOWN] {
+        script[5] = (40, Job(activity));
+        check(&script, &["@9020 w1 Timeout"]);
+    }
+    // Input that it has not read is no question.
+    script[5] = (40, Job(READS));
+    script.push((50, Unread(true)));
+    check(&script, &["@9020 w1 Timeout"]);
+}
+
+#[test]
+fn s11_a_wait_counts_from_the_last_of_its_input() {
+    let script = [
+        (0, Type("ab")),
+        (0, Pending(true)),
+        (0, Wait(text("never"), Since::Input, 100)),
+        (0, Wait(settled(50), Since::Input, 100)),
+        (80, Pending(true)),
+        (160, Pending(false)),
+    ];
+    check(&script, &["@210 w2 Met settled=true changed=false", "@260 w1 Timeout"]);
+    // Without any progress the timeout counts all the same.
+    let stuck = [(0, Type("ab")), (0, Pending(true)), (0, Wait(text("never"), Since::Input, 100))];
+    check(&stuck, &["@100 w1 Timeout"]);
+}
+
+#[test]
+fn s11_a_wait_ends_when_all_of_its_input_was_handed_over() {
+    let held = |condition| {
+        [
+            (0, Print("old")),
+            (5, Type("ab")),
+            (5, Pending(true)),
+            (5, Wait(condition, Since::Input, 900)),
+            (10, Print("\r\x1b[Knew")),
+            (300, Pending(false)),
+        ]
+    };
+    check(&held(text("new")), &["@300 w1 Met \"new\" line 1 fresh"]);
+    check(&held(gone("old")), &["@300 w1 Met gone"]);
+    check(&held(change(50)), &["@300 w1 Met changed=true stable=true style=true"]);
+    // A text that came and went meanwhile was there.
+    let mut gone_again = held(text("new")).to_vec();
+    gone_again.insert(5, (20, Print("\r\x1b[K")));
+    check(&gone_again, &["@300 w1 Met \"new\" line 1 fresh, no longer visible"]);
+    // The exit ends it, and what was found before counts.
+    let mut exits = held(text("new")).to_vec();
+    exits[5] = (20, Do::Exit(3));
+    check(&exits, &["@20 w1 Met \"new\" line 1 fresh exit 3"]);
+    // At its deadline it holds as well.
+    let late = &held(text("new"))[..5];
+    check(late, &["@905 w1 Met \"new\" line 1 fresh"]);
+}
+
+#[test]
+fn s5_a_program_is_ready_although_what_it_started_in_the_background_is_busy() {
+    let rests = Activity { reader_rests: true, ..BUSY_READER };
+    let script = [
+        (0, Type("x")),
+        (5, Print("prompt> ")),
+        (6, Wait(READY, Since::Input, 9000)),
+        (10, Job(rests)),
+    ];
+    check(&script, &[&format!("@{} w1 Met Kernel", 5 + ms(POLL_QUIET))]);
+}
