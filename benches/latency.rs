@@ -78,6 +78,42 @@ pub(crate) fn print(report: &mut Report) {
     report.ratio("print to answer, against a read and a call, p99", "µs", &tail, Goal::AtMost(3.0));
 }
 
+/// Keystrokes in one call.
+const KEYS: usize = 20;
+
+/// Twenty keystrokes in one call until the program waits for the next: in a shell and in an editor.
+pub(crate) fn keys(report: &mut Report) {
+    for (name, command, args) in [
+        ("bash", "bash", vec!["--norc", "--noprofile"]),
+        ("vim", "vim", vec!["--clean", "-n", "-c", "startinsert"]),
+    ] {
+        let mut server = Piped::start(&[]);
+        let ready = json!({"ready": true});
+        let spawn = json!({"command": command, "args": args, "wait": ready});
+        let spawned = server.call("spawn", &spawn);
+        let session = spawned["session_id"].as_str().unwrap().to_owned();
+        let mut rounds = Vec::new();
+        for round in 0..=ROUNDS {
+            let mut all = Vec::new();
+            for _ in 0..10 {
+                let keys = vec!["x"; KEYS];
+                let typed = json!({"session_id": session, "keys": keys, "wait": ready});
+                all.push(
+                    took(|| assert_eq!(server.call("send_input", &typed)["ready"], true)) / 1e3,
+                );
+                let end = if name == "bash" { "ctrl+u" } else { "enter" };
+                let cleared = json!({"session_id": session, "keys": [end], "wait": ready});
+                server.call("send_input", &cleared);
+            }
+            if round > 0 {
+                rounds.push(percentile(&all, 0.5));
+            }
+        }
+        let row = format!("{KEYS} keystrokes in one call into {name}, p50");
+        report.figure(&row, "ms", &rounds, Goal::AtMost(30.0));
+    }
+}
+
 /// From the start of a process that signals to the answer of a wait, against one that writes to a socket.
 pub(crate) fn signal(report: &mut Report) {
     let folder = Folder::new("signal");

@@ -26,9 +26,10 @@ use report::Report;
 type Measure = fn(&mut Report);
 
 /// What is measured, by a word that chooses it.
-const ALL: [(&str, Measure); 9] = [
+const ALL: [(&str, Measure); 10] = [
     ("print", latency::print),
     ("signal", latency::signal),
+    ("keys", latency::keys),
     ("calls", latency::calls),
     ("flood", flood::flood),
     ("emulators", emulators::emulators),

@@ -10,6 +10,7 @@ mod commands;
 mod control;
 mod ends;
 mod input;
+mod pace;
 mod pane;
 mod record;
 
@@ -30,6 +31,7 @@ use crate::shell::{Kind, Nonce};
 
 pub use commands::{Reader, State};
 pub use control::{Control, Had, KeyModes, Past, Shown, key_modes};
+pub use pace::{Part, PartKind};
 
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
@@ -37,6 +39,9 @@ const JOBS_MAX: usize = 2_048;
 
 /// What is in the mark that ends a shell's prompt.
 const PROMPT_END: &[u8] = b"]133;B";
+
+/// The resolution of the runtime's timers.
+const TIMER_STEP: Duration = Duration::from_millis(1);
 
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
@@ -167,7 +172,7 @@ pub struct Driver {
     io: Option<Io>,
     pid: Pid,
     /// What the program has not taken yet.
-    input: input::Input,
+    input: pace::Input,
     waiters: HashMap<WaitId, oneshot::Sender<WaitEnded>>,
     /// Matches that are held back for a moment.
     lingering: Vec<(oneshot::Sender<WaitEnded>, WaitEnded)>,
@@ -237,7 +242,7 @@ impl Driver {
             session,
             pid,
             io,
-            input: input::Input::default(),
+            input: pace::Input::default(),
             waiters: HashMap::new(),
             lingering: Vec::new(),
             exit_awaited: Vec::new(),
@@ -356,7 +361,9 @@ impl Driver {
     fn wake(&self) -> Option<Instant> {
         let session = self.session.poll_wake().map(|time| self.started + time.0);
         let looks = self.looks.map(|looks| looks.at);
-        let input = self.input.wake();
+        // The timers of the runtime count in milliseconds; a keystroke is followed sooner.
+        let now = Instant::now();
+        let input = self.input.wake().map(|at| if at < now + TIMER_STEP { now } else { at });
         [session, self.linger_until, looks, self.capture_at(), input].into_iter().flatten().min()
     }
 

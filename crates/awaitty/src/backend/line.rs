@@ -74,6 +74,16 @@ impl Discipline {
         (typed, longest)
     }
 
+    /// Returns whether the line discipline acts on a key by itself, with a signal or by stopping output, and hands nothing
+    /// over to the program.
+    pub fn is_control(&self, key: &[u8]) -> bool {
+        let &[byte] = key else { return false };
+        let is = |code: u8| code != 0 && code == byte;
+        let has_flow = self.input.contains(InputModes::IXON);
+        self.local.contains(LocalModes::ISIG) && self.codes.signals.into_iter().any(is)
+            || has_flow && (is(self.codes.start) || is(self.codes.stop))
+    }
+
     /// Tells whether output is stopped: a terminal that is told not to heed the keys for that lets it go.
     pub fn is_stopped(&self, typed: Typed) -> bool {
         typed.is_stopped && self.input.contains(InputModes::IXON)

@@ -214,7 +214,7 @@ impl Driver {
 }
 
 /// Returns what a job does. A program that hands its input on to others hides what they do.
-fn activity_of(found: Option<&Foreground>) -> Activity {
+pub(super) fn activity_of(found: Option<&Foreground>) -> Activity {
     match found {
         Some(found) if is_carried(found) => {
             Activity { reads_keys: found.activity.reads_keys, ..Activity::default() }

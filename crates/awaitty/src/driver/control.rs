@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use awaitty_core::{Command, CommandId, Cursor, MouseEncoding, MouseTracking, Screen, Seq, Time};
 use tokio::sync::watch;
 
-use super::{Driver, SendError};
+use super::{Driver, Part, SendError};
 
 /// Commands of a terminal that are told of to whoever looks on.
 const TIMELINE_MAX: usize = 200;
@@ -139,23 +139,18 @@ impl Driver {
     /// # Errors
     /// If it cannot be sent; nothing has changed then.
     pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
-        self.send_keys(bytes, text, &[])
+        self.send_parts(vec![Part::text(bytes)], text)
     }
 
-    /// The same, with a pause after each escape that is a key; `escapes` says after which of the bytes one ends.
+    /// Sends parts of input, each keystroke once the program is at rest again.
     ///
     /// # Errors
-    /// If it cannot be sent; nothing has changed then.
-    pub fn send_keys(
-        &mut self,
-        bytes: &[u8],
-        text: &str,
-        escapes: &[usize],
-    ) -> Result<usize, SendError> {
+    /// If they cannot be sent; nothing has changed then.
+    pub fn send_parts(&mut self, parts: Vec<Part>, text: &str) -> Result<usize, SendError> {
         if let Some(control) = &self.keyboard.control {
             return Err(SendError::HumanHasControl(control.clone()));
         }
-        let sent = self.type_in(bytes, text, escapes)?;
+        let sent = self.type_in(parts, text)?;
         self.keyboard.had = match self.keyboard.had {
             Some((had, false)) => Some((had, true)),
             _ => None,

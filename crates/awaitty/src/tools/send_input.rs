@@ -18,7 +18,7 @@ use super::typable::{not_controlled, typable};
 use super::wait_for_channel::wait_and_show;
 use super::wait_for_text::{check_room, start};
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::Driver;
+use crate::driver::{Driver, Part, PartKind};
 use crate::error::ToolError;
 use crate::people::People;
 use crate::policy;
@@ -31,7 +31,7 @@ struct Params {
     session_id: Option<String>,
     /// Text to type; `\n` is Enter.
     input: Option<String>,
-    /// After `input`, in order: "enter", "ctrl+c", "shift+tab", "f5", a character, {"text": …}, {"paste": …} or
+    /// Keystrokes after `input`: "enter", "ctrl+c", "down", "f5", a character; or {"text": …}, {"paste": …},
     /// {"mouse": {"row", "col"} or {"text": regex}, "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::words_or_objects")]
@@ -95,6 +95,9 @@ struct Output {
 pub(super) enum Item {
     /// Typed where nobody sees it.
     Secret(String),
+    /// Text, which goes in one write.
+    Input(String),
+    /// Text that is an entry of `keys`.
     Typed(String),
     Pasted(String),
     Key(Key),
@@ -117,11 +120,11 @@ fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
         items.push(Item::Secret(secret(name)?));
         if params.input.is_none() && params.keys.is_empty() {
             // What else is there to do with a password?
-            items.push(Item::Typed("\r".to_owned()));
+            items.push(Item::Input("\r".to_owned()));
         }
     }
     if let Some(input) = &params.input {
-        let item = if params.paste { Item::Pasted } else { Item::Typed };
+        let item = if params.paste { Item::Pasted } else { Item::Input };
         items.push(item(input.clone()));
     }
     for key in &params.keys {
@@ -154,28 +157,28 @@ fn secret(name: &str) -> Result<String, ToolError> {
     }
 }
 
-/// The bytes to send, for the modes in force, the part of them that can be echoed, and after which of them an escape ends
-/// that is a key.
-fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<u8>, String, Vec<usize>), ToolError> {
-    let (mut bytes, mut echo, mut escapes) = (Vec::new(), String::new(), Vec::new());
+/// Returns the parts to send, for the modes in force, and the text of them that can be echoed.
+fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolError> {
+    let (mut parts, mut echo) = (Vec::new(), String::new());
     for item in items {
-        match item {
-            Item::Secret(value) => bytes.extend(value.bytes()),
-            Item::Typed(text) => {
-                // Enter is a carriage return; the program's terminal makes of it what the program wants.
+        let (bytes, kind) = match item {
+            Item::Secret(value) => (value.clone().into_bytes(), PartKind::Text),
+            Item::Input(text) | Item::Typed(text) => {
+                // Enter is a carriage return; the line discipline makes of it what the program wants.
                 let typed = text.replace("\r\n", "\r").replace('\n', "\r");
-                bytes.extend(typed.bytes());
                 echo += &typed;
+                let is_input = matches!(item, Item::Input(_));
+                (typed.into_bytes(), if is_input { PartKind::Text } else { PartKind::Key })
             }
             Item::Pasted(text) if screen.has_bracketed_paste() => {
                 let text = unended(text).replace("\r\n", "\r").replace('\n', "\r");
-                bytes.extend(format!("\x1b[200~{text}\x1b[201~").bytes());
                 echo += &text;
+                (format!("\x1b[200~{text}\x1b[201~").into_bytes(), PartKind::Key)
             }
             Item::Pasted(text) => {
                 let text = text.replace("\r\n", "\r").replace('\n', "\r");
-                bytes.extend(text.bytes());
                 echo += &text;
+                (text.into_bytes(), PartKind::Key)
             }
             Item::Key(key) => {
                 let key = key.encode(screen);
@@ -183,18 +186,18 @@ fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<u8>, String, Vec<usize
                 // Other keys are not echoed as themselves, and what follows them may stand elsewhere.
                 let is_typed = typed == "\r" || !typed.contains(char::is_control);
                 echo += if is_typed { typed } else { "\x1b" };
-                bytes.extend(&key);
-                if key == b"\x1b" {
-                    escapes.push(bytes.len());
-                }
+                let kind = if key == b"\x1b" { PartKind::Escape } else { PartKind::Key };
+                (key, kind)
             }
             Item::Mouse(click) => {
                 let events = click.events(screen)?;
-                bytes.extend(events.into_iter().flat_map(|event| encode_mouse(event, screen)));
+                let bytes = events.into_iter().flat_map(|event| encode_mouse(event, screen));
+                (bytes.collect(), PartKind::Key)
             }
-        }
+        };
+        parts.push(Part { bytes, kind });
     }
-    Ok((bytes, echo, escapes))
+    Ok((parts, echo))
 }
 
 /// Text without what would end a paste early, also where that comes about by taking some out.
@@ -232,10 +235,10 @@ pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolErro
     if secret > 0 && !is_hidden {
         return Err(would_be_shown());
     }
-    let (bytes, echo, escapes) = encode(items, driver.session().screen())?;
-    let is_hidden_line = is_hidden && bytes.contains(&b'\r');
-    // How long a secret is is nobody's business either.
-    let bytes = driver.send_keys(&bytes, &echo, &escapes)? - secret;
+    let (parts, echo) = encode(items, driver.session().screen())?;
+    let is_hidden_line = is_hidden && parts.iter().any(|part| part.bytes.contains(&b'\r'));
+    // The length of a secret is left out as well.
+    let bytes = driver.send_parts(parts, &echo)? - secret;
     let before = driver.session().anchor_seq(awaitty_core::Since::Input);
     Ok(Sent { bytes, before, is_hidden_line })
 }
