@@ -6,6 +6,7 @@
 //! what the kernel answers and does not announce, whether the program reads and whether it has read, and only
 //! while somebody waits for it: see `commands.rs` and `input.rs`.
 
+mod callers;
 mod commands;
 mod control;
 mod ends;
@@ -29,6 +30,7 @@ use crate::policy;
 use crate::record::Recorder;
 use crate::shell::{Kind, Nonce};
 
+pub use callers::Ends;
 pub use commands::{Reader, State};
 pub use control::{Control, Had, KeyModes, Past, Shown, key_modes};
 pub use pace::{Part, PartKind};
@@ -79,29 +81,28 @@ pub struct Handle {
     jobs: mpsc::Sender<Job>,
 }
 
-/// A wait that was started; dropping it cancels it.
+/// Waits that were started together; dropping it cancels them. `T` is made of their end, on the terminal's task.
 #[derive(Debug)]
-pub struct RunningWait {
-    /// Set by the job that starts it, which the task runs before any that cancels it.
+pub struct RunningWait<T = WaitEnded> {
+    /// The first of them, set by the job that starts them, which the task runs before any that cancels them.
     id: Arc<OnceLock<WaitId>>,
-    ended: oneshot::Receiver<WaitEnded>,
+    ended: oneshot::Receiver<T>,
     jobs: mpsc::Sender<Job>,
 }
 
-impl RunningWait {
+impl<T> RunningWait<T> {
     /// Waits for the end; `None` if the terminal is gone.
-    pub async fn ended(&mut self) -> Option<WaitEnded> {
+    pub async fn ended(&mut self) -> Option<T> {
         (&mut self.ended).await.ok()
     }
 }
 
-impl Drop for RunningWait {
+impl<T> Drop for RunningWait<T> {
     fn drop(&mut self) {
         let id = Arc::clone(&self.id);
         let cancel: Job = Box::new(move |driver| {
             if let Some(&id) = id.get() {
-                driver.waiters.remove(&id);
-                driver.session.cancel_wait(id);
+                driver.cancel_waits(id);
             }
         });
         if let Err(mpsc::error::TrySendError::Full(cancel)) = self.jobs.try_send(cancel)
@@ -140,15 +141,33 @@ impl Handle {
         &self,
         start: impl FnOnce(&mut Driver) -> Result<Option<WaitId>, E> + Send + 'static,
     ) -> Option<Result<Option<RunningWait>, E>> {
+        let start = |driver: &mut Driver| start(driver).map(Vec::from_iter);
+        self.start_waits(start, |_, ends| ends.first).await
+    }
+
+    /// Runs a job that starts several waits. The first that is met ends them, or else the end of the last; `collect` takes
+    /// from the terminal what there is to say then, so that all of it is of one moment.
+    pub async fn start_waits<T: Send + 'static, E: Send + 'static>(
+        &self,
+        start: impl FnOnce(&mut Driver) -> Result<Vec<WaitId>, E> + Send + 'static,
+        collect: impl FnOnce(&Driver, Ends) -> T + Send + 'static,
+    ) -> Option<Result<Option<RunningWait<T>>, E>> {
         let (end, ended) = oneshot::channel();
         let id = Arc::new(OnceLock::new());
-        // Made first, so that a caller who goes away while it is being started cancels it too.
+        // Made first, so that a caller who goes away while they are being started cancels them too.
         let running = RunningWait { id: Arc::clone(&id), ended, jobs: self.jobs.clone() };
         let started = self
             .call(move |driver| {
-                let Some(started) = start(driver)? else { return Ok(false) };
-                driver.waiters.insert(started, end);
-                let _ = id.set(started);
+                let waits = start(driver)?;
+                let Some(&first) = waits.first() else { return Ok(false) };
+                let answer = move |driver: &Driver, ends| {
+                    // A caller who is gone is not worth a look at the program.
+                    if !end.is_closed() {
+                        let _ = end.send(collect(driver, ends));
+                    }
+                };
+                driver.callers.add(waits, Box::new(answer));
+                let _ = id.set(first);
                 Ok(true)
             })
             .await?;
@@ -166,16 +185,15 @@ pub struct Begun {
 }
 
 /// A terminal's session and its program.
-#[derive(Debug)]
 pub struct Driver {
     session: Session,
     io: Option<Io>,
     pid: Pid,
     /// What the program has not taken yet.
     input: pace::Input,
-    waiters: HashMap<WaitId, oneshot::Sender<WaitEnded>>,
+    callers: callers::Callers,
     /// Matches that are held back for a moment.
-    lingering: Vec<(oneshot::Sender<WaitEnded>, WaitEnded)>,
+    lingering: Vec<(callers::Answer, Ends)>,
     /// Who is to hear of the exit, also after a close; they are dropped then.
     exit_awaited: Vec<oneshot::Sender<()>>,
     linger_until: Option<Instant>,
@@ -243,7 +261,7 @@ impl Driver {
             pid,
             io,
             input: pace::Input::default(),
-            waiters: HashMap::new(),
+            callers: callers::Callers::default(),
             lingering: Vec::new(),
             exit_awaited: Vec::new(),
             linger_until: None,
@@ -298,6 +316,26 @@ impl Driver {
         let now = self.now();
         spec.deadline = Some(now.after(timeout));
         self.session.start_wait(now, spec)
+    }
+
+    /// Starts several waits that give up after `timeout`, or none of them.
+    ///
+    /// # Errors
+    /// If one of them makes no sense.
+    pub fn start_waits(
+        &mut self,
+        specs: Vec<Spec>,
+        timeout: Duration,
+    ) -> Result<Vec<WaitId>, WaitError> {
+        specs.iter().try_for_each(|spec| self.session.check_wait(spec))?;
+        specs.into_iter().map(|spec| self.start_wait(spec, timeout)).collect()
+    }
+
+    /// Cancels the waits of a caller, of which the first is given.
+    fn cancel_waits(&mut self, first: WaitId) {
+        for wait in self.callers.remove(first) {
+            self.session.cancel_wait(wait);
+        }
     }
 
     /// Changes the size for the program and for us.

@@ -124,6 +124,53 @@ pub fn frame_rows(frame: &Frame) -> Vec<(usize, String)> {
     frame.rows().iter().enumerate().map(|(i, row)| (i + 1, visible(row.text()))).collect()
 }
 
+/// Cuts a text in the middle, at the ends of lines, if it has more than `max` characters, and says what is missing.
+pub fn cut_rows(text: String, max: usize, how: &str) -> String {
+    let (head, tail) = (max / 2, max - max / 2);
+    cut_lines(text, head, tail, |lines, _| format!("… {lines} rows left out: {how} …\n"))
+}
+
+/// Cuts a text after at most `head` characters, and before at most `tail`, at the ends of lines, if it has more than both.
+/// `note` makes a line of how many lines and characters are missing.
+pub fn cut_lines(
+    text: String,
+    head: usize,
+    tail: usize,
+    note: impl FnOnce(usize, usize) -> String,
+) -> String {
+    let count = text.chars().count();
+    if count <= head + tail {
+        return text;
+    }
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let fits = |lines: &mut dyn Iterator<Item = &&str>, max: usize| {
+        let mut sum = 0;
+        lines
+            .take_while(|line| {
+                sum += line.chars().count();
+                sum <= max
+            })
+            .count()
+    };
+    let (first, last) = (fits(&mut lines.iter(), head), fits(&mut lines.iter().rev(), tail));
+    let left_out = &lines[first..lines.len() - last];
+    let missing: usize = left_out.iter().map(|line| line.chars().count()).sum();
+    // A line that is longer than the room for it is cut itself.
+    let begin: String = match first {
+        0 => lines[0].chars().take(head).chain(['\n']).collect(),
+        _ => lines[..first].concat(),
+    };
+    let end: String = match last {
+        0 => text.chars().skip(count - tail).collect(),
+        _ => lines[lines.len() - last..].concat(),
+    };
+    let missing = match (first, last) {
+        (0, _) | (_, 0) => count.saturating_sub(begin.chars().count() + end.chars().count()),
+        _ => missing,
+    };
+    begin + &note(left_out.len(), missing) + &end
+}
+
 /// Returns what changed on a screen of so many rows, for a reader.
 pub fn diff_text(diff: &Diff, rows: usize) -> String {
     let mut text = String::new();
@@ -287,6 +334,21 @@ mod tests {
         assert_eq!(shown(rows, "\x1b[2;1H\x1b[K\r\n\x1b[K\r\n\x1b[K"), "2-4\t(blank now)\n");
         assert_eq!(shown(rows, "\x1b[2J\x1b[Hx"), "1\tx\nall other rows are blank now\n");
         assert_eq!(shown("$ ", "\r\nls"), "2\tls\n", "the first lines do not scroll");
+    }
+
+    #[test]
+    fn rows_are_cut_whole() {
+        let rows: String = (1..=100).map(|row| format!("{row}\ttext\n")).collect();
+        let cut = cut_rows(rows.clone(), 200, "ask");
+        let lines: Vec<&str> = cut.lines().collect();
+        assert!(cut.chars().count() <= 200 + 40, "{cut}");
+        assert_eq!((lines[0], lines[lines.len() - 1]), ("1\ttext", "100\ttext"));
+        let kept = lines.len() - 1;
+        assert!(cut.contains(&format!("… {} rows left out: ask …", 100 - kept)), "{cut}");
+        assert_eq!(cut_rows(rows.clone(), rows.len(), "ask"), rows);
+        // A line that has no end is cut as well.
+        let long = cut_lines("x".repeat(1000), 100, 200, |_, missing| format!("[{missing}]"));
+        assert_eq!(long, format!("{}\n[699]{}", "x".repeat(100), "x".repeat(200)));
     }
 
     #[test]

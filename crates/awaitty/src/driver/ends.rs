@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Driver;
+use super::callers::Due;
 use crate::backend::pty::ReadEnd;
 use crate::backend::{Io, processes};
 use crate::policy;
@@ -80,26 +81,28 @@ impl Driver {
     /// Answers the callers whose waits ended.
     pub(super) fn answer_ended(&mut self) {
         for ended in self.session.poll_ended() {
-            let Some(caller) = self.waiters.remove(&ended.id) else { continue };
+            let Some(Due { answer, ends, rest }) = self.callers.note_ended(ended) else { continue };
+            rest.into_iter().for_each(|wait| self.session.cancel_wait(wait));
+            let ended = &ends.first;
             let is_match =
                 matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
             if is_match && ended.exit.is_none() && processes::is_running(self.pid) {
-                self.lingering.push((caller, ended));
+                self.lingering.push((answer, ends));
                 // tmux takes its time to hand it on.
                 let is_pane = matches!(self.io, Some(Io::Pane(_)));
                 let linger = if is_pane { 3 * LINGER } else { LINGER };
                 self.linger_until.get_or_insert(Instant::now() + linger);
             } else {
-                let _ = caller.send(ended);
+                answer(self, ends);
             }
         }
     }
 
     pub(super) fn end_lingering(&mut self) {
         self.linger_until = None;
-        for (caller, mut ended) in std::mem::take(&mut self.lingering) {
-            ended.refresh(self.session.frame(), self.session.exit());
-            let _ = caller.send(ended);
+        for (answer, mut ends) in std::mem::take(&mut self.lingering) {
+            ends.first.refresh(self.session.frame(), self.session.exit());
+            answer(self, ends);
         }
     }
 }

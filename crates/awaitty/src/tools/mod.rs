@@ -1,5 +1,6 @@
 //! The tools: one file each, with its parameters, its result and what it does. This is the only list.
 
+mod answer;
 mod attend;
 mod close_session;
 mod command_line;
@@ -18,6 +19,7 @@ mod schema;
 mod screenshot;
 mod search_output;
 mod send_input;
+mod shown;
 mod signal_channel;
 mod snapshot;
 mod spawn;
@@ -32,12 +34,12 @@ mod wait_for_exit;
 mod wait_for_screen_change;
 mod wait_for_text;
 pub(crate) mod waiting;
+mod wanted;
 mod why;
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use awaitty_core::{Condition, Since, Spec};
 use futures::future::BoxFuture;
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
@@ -206,11 +208,6 @@ pub async fn describe_wait(sessions: &Sessions, tool: &str, arguments: &Value) -
 
 /// Characters of a program's last line that are told while it is waited for.
 const DESCRIBED_CHARS: usize = 80;
-
-/// A wait for the exit.
-pub(crate) fn exit_spec() -> Spec {
-    Spec { condition: Condition::Exit, since: Since::Now, deadline: None }
-}
 
 /// All tools, sorted by name. Each is made when it is first asked for: its schemas take longer than most calls, and the command
 /// line needs one of them.

@@ -1,24 +1,16 @@
-//! What the waits say in common, and the one way in which a tool waits.
+//! The result of a wait: its fields, and its summary for a reader.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use awaitty_core::{
-    ChangeKind, Diff, Finding, Frame, Match, Outcome, SelectionChange, Seq, WaitEnded,
-};
+use awaitty_core::{Finding, Frame, Match, Outcome, WaitEnded};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::exit::ExitOutput;
-use super::pending::{Asked, Retry, pending};
+use super::pending::Retry;
+use super::shown::{ChangeOutput, SelectionOutput};
 use super::state::StateOutput;
 use super::wait_for_channel::ChannelOutput;
-use super::why;
-use super::{Answer, Context};
-use crate::driver::RunningWait;
-use crate::error::ToolError;
-use crate::policy;
-use crate::sessions::Entry;
 use crate::text;
 
 /// Characters of a match, and of each of its groups, that are told.
@@ -68,60 +60,15 @@ pub(crate) struct RowOutput {
     text: String,
 }
 
-/// A row that changed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ChangeOutput {
-    /// `changed`, `added`, `removed` or `style`.
-    kind: &'static str,
-    /// From 1.
-    row: usize,
-    /// Its text now.
-    text: String,
-    /// For `style`: the columns, from 1 and inclusive, whose style changed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    spans: Vec<[u16; 2]>,
-    /// `selected` or `deselected`, if its selection changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    selection: Option<&'static str>,
-}
-
-/// The changes of a diff.
-pub(crate) fn changes(diff: &Diff) -> Vec<ChangeOutput> {
-    let kind = |kind: ChangeKind| match kind {
-        ChangeKind::Changed => "changed",
-        ChangeKind::Added => "added",
-        ChangeKind::Removed => "removed",
-        ChangeKind::Style => "style",
-    };
-    let change = |change: &awaitty_core::Change| ChangeOutput {
-        kind: kind(change.kind),
-        row: change.row + 1,
-        text: text::visible(change.now.text()),
-        spans: change.spans.iter().map(|span| [span.from + 1, span.to]).collect(),
-        selection: change.selection.map(selection_word),
-    };
-    diff.changes.iter().map(change).collect()
-}
-
-fn selection_word(change: SelectionChange) -> &'static str {
-    match change {
-        SelectionChange::Selected => "selected",
-        SelectionChange::Deselected => "deselected",
-    }
-}
-
-/// Tells whether a diff is short enough to be a result.
-pub(crate) fn fits(diff: &Diff) -> bool {
-    diff.changes.iter().map(|change| change.now.text().chars().count() + 4).sum::<usize>()
-        <= policy::limits().result_chars
-}
-
 /// The result of a wait. What does not apply is left out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct WaitOutput {
     /// `met`, `timeout`, `exited`, `closed` or `pending`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<&'static str>,
+    /// Of several conditions, the one that held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) met_by: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<bool>,
     #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
@@ -164,7 +111,7 @@ pub(crate) struct WaitOutput {
     ready: Option<bool>,
     /// The command has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    finished: Option<bool>,
+    pub(crate) finished: Option<bool>,
     #[serde(flatten)]
     pub(crate) state: StateOutput,
     #[serde(flatten)]
@@ -187,113 +134,22 @@ pub(crate) struct WaitOutput {
     pub(crate) scrolled: Option<isize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<Vec<ChangeOutput>>,
+    /// Highlighted spans, such as the chosen entry of a menu.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) selection: Vec<SelectionOutput>,
     /// The last lines of output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last_lines: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    history_truncated: Option<bool>,
-}
-
-/// How the screen is to be shown in a wait's result.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Show {
-    /// All of it.
-    Screen,
-    /// What changed since that frame.
-    Diff(Seq),
-    /// Nothing of it: it is asked for apart.
-    Nothing,
-}
-
-/// Waits for the end of a wait, or until the client would lose its patience.
-pub(crate) async fn wait(
-    context: &Context,
-    entry: &Arc<Entry>,
-    mut running: RunningWait,
-    asked: &Asked,
-    show: Show,
-) -> Answer<WaitOutput> {
-    let ended = match context.call_limit {
-        None => running.ended().await,
-        Some(limit) => match tokio::time::timeout(limit, running.ended()).await {
-            Ok(ended) => ended,
-            Err(_) => return pending(entry, limit, asked).await,
-        },
-    };
-    let ended = ended.ok_or_else(ToolError::gone)?;
-    let mut output = WaitOutput::from(&ended);
-    output.why = why::explain(entry, &ended).await;
-    output.state = state_of(entry).await;
-    if let Finding::Ready(Some(ready)) = ended.finding {
-        output.state.note_ready(ready);
-    }
-    let screen = show_frame(entry, &ended.frame, show, &mut output).await;
-    let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
-    Ok((output, text))
-}
-
-/// What the program of a session is doing.
-pub(crate) async fn state_of(entry: &Entry) -> StateOutput {
-    entry.handle.call(|driver| StateOutput::of(driver)).await.unwrap_or_default()
-}
-
-pub(crate) const HOW_TO_READ: &str = "snapshot with rows, or read_output, gives them";
-
-/// Puts the screen, or what changed, into the output and gives it for a reader.
-pub(crate) async fn show_frame(
-    entry: &Arc<Entry>,
-    frame: &Arc<Frame>,
-    show: Show,
-    output: &mut WaitOutput,
-) -> String {
-    if let Show::Nothing = show {
-        return String::new();
-    }
-    if let Show::Diff(seq) = show {
-        let kept = entry.handle.call(move |driver| {
-            let session = driver.session();
-            let old = Arc::clone(session.history().get(seq)?);
-            let comparable = Arc::clone(session.comparable(&old));
-            Some((old, comparable))
-        });
-        if let Some((old, comparable)) = kept.await.flatten()
-            && let Some(diff) = Diff::new(&old, frame).filter(fits)
-        {
-            output.scrolled = Some(diff.scrolled);
-            output.changes = Some(changes(&diff));
-            let shown = diff_text(&comparable, frame).unwrap_or_default();
-            return text::cut(shown, policy::limits().result_chars, HOW_TO_READ);
-        }
-        output.history_truncated = Some(true);
-    }
-    output.screen_text =
-        Some(text::cut(text::visible(&frame.text()), policy::limits().result_chars, HOW_TO_READ));
-    text::cut(text::numbered(&text::frame_rows(frame)), policy::limits().result_chars, HOW_TO_READ)
-}
-
-/// Returns what changed between two frames, for a reader; `None` if their sizes differ.
-pub(super) fn diff_text(old: &Frame, new: &Frame) -> Option<String> {
-    let diff = Diff::new(old, new)?;
-    Some(text::diff_text(&diff, new.rows().len()))
-}
-
-/// The line above a screen.
-pub(crate) fn header(entry: &Entry, frame: &Frame, what: &str) -> String {
-    let cursor = frame.cursor();
-    format!(
-        "[{}] seq={} {}x{} cursor={},{} {what}",
-        text::visible(entry.label()),
-        frame.seq().0,
-        frame.cols(),
-        frame.rows().len(),
-        cursor.row + 1,
-        cursor.col + 1
-    )
+    pub(crate) history_truncated: Option<bool>,
 }
 
 /// A wait's end in a few words.
 pub(crate) fn summary(output: &WaitOutput) -> String {
     let mut text = output.outcome.unwrap_or("sent").to_owned();
+    if let Some(name) = output.met_by {
+        let _ = write!(text, " met_by={name}");
+    }
     let flags = [
         ("found", output.found),
         ("visible", output.visible),
@@ -359,12 +215,18 @@ impl WaitOutput {
         WaitOutput { outcome: Some("running"), ..WaitOutput::default() }
     }
 
-    /// Of a call that did not wait.
+    /// Returns the result of a call that did not wait.
     pub(crate) fn at(frame: &Frame) -> WaitOutput {
-        WaitOutput { seq: Some(frame.seq().0), ..WaitOutput::default() }
+        WaitOutput::at_seq(frame.seq().0)
     }
 
-    fn find(&mut self, ended: &WaitEnded) {
+    /// Returns the same, by the number of the frame.
+    pub(crate) fn at_seq(seq: u64) -> WaitOutput {
+        WaitOutput { seq: Some(seq), ..WaitOutput::default() }
+    }
+
+    /// Takes in what a wait has found.
+    pub(super) fn find(&mut self, ended: &WaitEnded) {
         match &ended.finding {
             Finding::Text { found, fresh, visible, in_newer_frame } => {
                 let met = ended.outcome == Outcome::Met;

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec, Styles};
-use schemars::JsonSchema;
+use awaitty_core::{Pattern, Seq, Since, Styles};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::wait_for_channel::{ChannelName, ChannelWait};
 use crate::error::ToolError;
 use crate::policy;
-use crate::signals::Signals;
 
 /// Reads a tool's parameters; what is wrong is said with the name of the parameter.
 pub(crate) fn parse<P: DeserializeOwned>(arguments: Value) -> Result<P, ToolError> {
@@ -165,92 +162,4 @@ pub(crate) fn pattern(pattern: &str, flags: Option<&str>) -> Result<Arc<Pattern>
     let limits = policy::limits();
     let flags = flags.unwrap_or_default();
     Ok(Arc::new(Pattern::limited(pattern, flags, limits.pattern, limits.pattern_compiled)?))
-}
-
-/// What to wait for after acting: exactly one of the conditions.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct WaitParam {
-    /// Unchanged for so many ms.
-    pub(super) settled: Option<u64>,
-    /// This regex matches new text.
-    pub(super) text: Option<String>,
-    /// Of `text`.
-    pub(super) flags: Option<String>,
-    /// Changed, then unchanged for so many ms.
-    pub(super) change: Option<u64>,
-    /// The program exited.
-    pub(super) exit: Option<bool>,
-    /// That channel was signalled.
-    pub(super) channel: Option<String>,
-    /// It is at a prompt or waits for input.
-    pub(super) ready: Option<bool>,
-    /// A shell's command ended: a command_id, or true for the one just typed.
-    #[serde(default)]
-    #[schemars(schema_with = "super::schema::number_or_true")]
-    pub(super) command: Option<CommandParam>,
-    /// Default 10000.
-    pub(super) timeout_ms: Option<u64>,
-}
-
-/// A command: by its number, or the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum CommandParam {
-    Id(u64),
-    Last(bool),
-}
-
-/// What is waited for.
-#[derive(Clone, Debug)]
-pub(crate) enum Wanted {
-    /// Something on the screen, or the exit.
-    Screen(Spec, Duration),
-    /// A signal.
-    Channel(ChannelWait),
-}
-
-impl WaitParam {
-    /// What it means, looking at what comes after this call.
-    pub(crate) fn wanted(&self, signals: &Signals) -> Result<Wanted, ToolError> {
-        let is_long = self.exit.is_some() || self.channel.is_some() || self.command.is_some();
-        let default = if is_long { policy::EXIT_TIMEOUT } else { policy::ACT_TIMEOUT };
-        let timeout = timeout(self.timeout_ms, default)?;
-        let ms =
-            |name: &str, ms: u64| duration(name, Some(ms), Duration::ZERO, policy::TIMEOUT_MAX);
-        let on_screen = |condition: Condition| {
-            Wanted::Screen(Spec { condition, since: Since::Input, deadline: None }, timeout)
-        };
-        let conditions: [Option<Result<Wanted, ToolError>>; 7] = [
-            self.settled.map(|quiet| Ok(on_screen(Condition::Settled(ms("wait.settled", quiet)?)))),
-            self.text
-                .as_deref()
-                .map(|text| Ok(on_screen(Condition::Text(pattern(text, self.flags.as_deref())?)))),
-            self.change.map(|stable| {
-                let stable = ms("wait.change", stable)?;
-                let styles = Styles::Selection;
-                Ok(on_screen(Condition::Change { stable, styles, ignore: Vec::new() }))
-            }),
-            self.exit.filter(|&exit| exit).map(|_| Ok(on_screen(Condition::Exit))),
-            self.ready.filter(|&ready| ready).map(|_| Ok(on_screen(Condition::Ready))),
-            self.command.filter(|command| *command != CommandParam::Last(false)).map(|command| {
-                Ok(on_screen(match command {
-                    CommandParam::Id(id) => Condition::Command(CommandId(id)),
-                    CommandParam::Last(_) => Condition::LastCommand { after: None },
-                }))
-            }),
-            self.channel.as_deref().map(|name| {
-                let channel = ChannelName::new(name, false)?;
-                let since = signals.count(&channel.name);
-                Ok(Wanted::Channel(ChannelWait { channel, since, timeout }))
-            }),
-        ];
-        let mut given = conditions.into_iter().flatten();
-        let (Some(wanted), None) = (given.next(), given.next()) else {
-            return Err(ToolError::argument(
-                "wait: give exactly one of settled, text, change, exit, ready, command or channel; for more, call wait_for_any",
-            ));
-        };
-        wanted
-    }
 }

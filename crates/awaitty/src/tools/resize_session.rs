@@ -1,11 +1,15 @@
 //! `resize_session`.
 
-use awaitty_core::{COLS_MAX, ROWS_MAX};
+use awaitty_core::{COLS_MAX, ROWS_MAX, Since};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answer::start;
+use super::outcome::WaitOutput;
 use super::params::within;
+use super::shown::Show;
 use super::typable::not_controlled;
+use super::wanted::WaitParam;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
 use crate::sessions::Entry;
@@ -19,6 +23,8 @@ struct Params {
     cols: usize,
     /// 1 to 500.
     rows: usize,
+    /// Answer when one of these holds.
+    wait: Option<WaitParam>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,7 +32,8 @@ struct Output {
     session_id: String,
     cols: usize,
     rows: usize,
-    seq: u64,
+    #[serde(flatten)]
+    wait: WaitOutput,
 }
 
 pub(super) fn tool() -> Tool {
@@ -40,14 +47,27 @@ pub(super) fn tool() -> Tool {
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let (cols, rows) = (params.cols, params.rows);
+    let signals = &context.sessions.signals;
+    let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
     not_controlled(&entry).await?;
+    let before = entry.handle.call(|driver| driver.session().frame().seq()).await;
+    let before = before.ok_or_else(ToolError::gone)?;
     let seq = resize(&entry, cols, rows).await?;
-    let text = format!("[{}] seq={seq} {cols}x{rows}", entry.label());
-    Ok((Output { session_id: entry.id.clone(), cols, rows, seq }, text))
+    let (wait, text) = match wanted {
+        Some(mut wanted) => {
+            // A program reacts to the size, not to input.
+            if params.wait.is_some_and(|wait| !wait.has_since()) {
+                wanted.since = Since::Frame(before);
+            }
+            start(&context, &entry, &wanted, Show::Screen).await?
+        }
+        None => (WaitOutput::at_seq(seq), format!("[{}] seq={seq} {cols}x{rows}", entry.label())),
+    };
+    Ok((Output { session_id: entry.id.clone(), cols, rows, wait }, text))
 }
 
-/// Changes a terminal's size, whoever asks; gives the number of its frame.
+/// Changes a terminal's size. Returns the number of its frame.
 pub(crate) async fn resize(entry: &Entry, cols: usize, rows: usize) -> Result<u64, ToolError> {
     let cols = within("cols", cols, 1, COLS_MAX)?;
     let rows = within("rows", rows, 1, ROWS_MAX)?;

@@ -224,7 +224,7 @@ impl Asked {
                 format!(
                     "nothing answered as a shell at its prompt would ({}); a line was typed to ask: snapshot \
                      shows what became of it",
-                    super::why::doing(entry).await
+                    entry.handle.call(|driver| super::why::doing(driver)).await.unwrap_or_default()
                 ),
             )),
         }

@@ -104,7 +104,7 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
         let clear = conditions.iter_mut().filter(|(name, _)| CLEAR.contains(&name.as_str()));
         clear.for_each(|(_, field)| forget_description(field));
     }
-    if tool == "spawn" {
+    if matches!(tool, "spawn" | "resize_session") {
         fields.insert("wait".into(), json!({"type": "object", "description": "As of send_input"}));
     }
     Arc::new(short)

@@ -7,7 +7,7 @@ use awaitty_core::{Cursor, Frame};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::header;
+use super::shown::header;
 use super::{Context, Image, Kind, Tool};
 use crate::driver::Driver;
 use crate::error::ToolError;

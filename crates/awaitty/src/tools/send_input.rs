@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Frame, Key, Screen, Seq, WaitId, encode_mouse};
+use awaitty_core::{Frame, Key, Screen, Seq, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use super::answer::{act, show_screen, start};
 use super::mouse::{Click, MouseItem};
-use super::outcome::{Show, WaitOutput, header, show_frame, state_of, wait};
-use super::params::{WaitParam, Wanted};
-use super::pending::{Asked, Retry};
+use super::outcome::WaitOutput;
+use super::pending::Retry;
+use super::shown::{Show, header, show_frame};
 use super::state::StateOutput;
 use super::submit::{Submitted, submit};
 use super::typable::{not_controlled, typable};
-use super::wait_for_channel::wait_and_show;
-use super::wait_for_text::{check_room, start};
+use super::wanted::{WaitParam, Wanted};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, Part, PartKind};
 use crate::error::ToolError;
@@ -24,44 +24,44 @@ use crate::people::People;
 use crate::policy;
 use crate::sessions::Entry;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Params {
+pub(super) struct Params {
     /// Id or name.
-    session_id: Option<String>,
+    pub(super) session_id: Option<String>,
     /// Text to type; `\n` is Enter.
-    input: Option<String>,
+    pub(super) input: Option<String>,
     /// Keystrokes after `input`: "enter", "ctrl+c", "down", "f5", a character; or {"text": …}, {"paste": …},
     /// {"mouse": {"row", "col"} or {"text": regex}, "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::words_or_objects")]
-    keys: Vec<KeyParam>,
+    pub(super) keys: Vec<KeyParam>,
     /// `input` goes as one bracketed paste.
     #[serde(default)]
-    paste: bool,
+    pub(super) paste: bool,
     /// A variable of the server, typed first and only while echo is off; or the person attached is asked.
-    secret: Option<String>,
+    pub(super) secret: Option<String>,
     /// Type or paste `input`, see it arrive, press Enter, see it taken.
     #[serde(default)]
-    submit: bool,
+    pub(super) submit: bool,
     /// Answer when one of these holds.
-    wait: Option<WaitParam>,
+    pub(super) wait: Option<WaitParam>,
     /// Show only what changed. Default true.
-    diff: Option<bool>,
+    pub(super) diff: Option<bool>,
     /// Type into the tmux pane that we run in ourselves.
     #[serde(default)]
     #[schemars(skip)]
-    force: bool,
+    pub(super) force: bool,
     /// Leave the copy mode of a tmux pane first.
     #[serde(default)]
     #[schemars(skip)]
-    leave_copy_mode: bool,
+    pub(super) leave_copy_mode: bool,
 }
 
 /// A key or something else to send.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum KeyParam {
+pub(super) enum KeyParam {
     Name(String),
     Text(TextParam),
     Paste(PasteParam),
@@ -70,25 +70,25 @@ enum KeyParam {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TextParam {
+pub(super) struct TextParam {
     text: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PasteParam {
+pub(super) struct PasteParam {
     paste: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Output {
+pub(super) struct Output {
     session_id: String,
     sent_bytes: usize,
     /// What came of `submit`: `submitted`, `not_echoed`, `swallowed`, `no_reaction` or `closed`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    submit: Option<&'static str>,
+    pub(super) submit: Option<&'static str>,
     #[serde(flatten)]
-    wait: WaitOutput,
+    pub(super) wait: WaitOutput,
 }
 
 /// What is to be sent, before it is known for which modes.
@@ -107,8 +107,7 @@ pub(super) enum Item {
 pub(super) fn tool() -> Tool {
     super::tool(
         "send_input",
-        "Types into a program. With `wait` the answer comes when something happened, and shows what changed: \
-         act, wait and see in one call.",
+        "Types into a program. With `wait` it answers when something happened, and shows what changed.",
         Kind::Acts,
         run,
     )
@@ -264,64 +263,62 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let show = if params.diff.unwrap_or(true) { Show::Diff } else { |_| Show::Screen };
+    perform(&context, &entry, &params, wanted, show).await
+}
+
+/// Sends the input to a session, and waits. `show` says how the screen is shown, given the frame before the input.
+pub(super) async fn perform(
+    context: &Context,
+    entry: &Arc<Entry>,
+    params: &Params,
+    wanted: Option<Wanted>,
+    show: fn(Seq) -> Show,
+) -> Answer<Output> {
     // Whoever types by way of a person is not in their way.
     if params.secret.is_none() {
-        not_controlled(&entry).await?;
+        not_controlled(entry).await?;
     }
-    typable(&entry, params.force, params.leave_copy_mode).await?;
+    typable(entry, params.force, params.leave_copy_mode).await?;
     if let Some(name) = &params.secret
         && std::env::var_os(name).is_none()
         && (entry.people.is_typed(name) || entry.people.is_anybody_there().await)
     {
-        return ask_person(&context, &entry, &params, name, wanted).await;
+        return ask_person(context, entry, params, name, wanted, show).await;
     }
-    let items = items(&params)?;
+    let items = items(params)?;
     if params.submit {
-        return run_submit(&context, &entry, &params, wanted).await;
+        return run_submit(context, entry, params, wanted, show).await;
     }
-    let show = |sent: &Sent| {
-        if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen }
-    };
-    let (sent, wait, text) = match wanted {
-        None | Some(Wanted::Channel(_)) => {
-            let at = Arc::clone(&entry);
-            let sent = entry.handle.call(move |driver| {
-                let sent = send_to(&at, driver, &items)?;
-                let state = StateOutput::of_control(driver);
-                Ok::<_, ToolError>((sent, Arc::clone(driver.session().frame()), state))
-            });
-            let (sent, frame, state) = sent.await.ok_or_else(ToolError::gone)??;
-            if let Some(Wanted::Channel(channel)) = wanted {
-                let waited = wait_and_show(&context, &entry, &channel, show(&sent)).await?;
-                return Ok(answer(&entry, &sent, waited));
-            }
+    let at = Arc::clone(entry);
+    let Some(wanted) = wanted else {
+        let sent = entry.handle.call(move |driver| {
+            let sent = send_to(&at, driver, &items)?;
+            let frame = Arc::clone(driver.session().frame());
             let mut output = WaitOutput::at(&frame);
-            let words = state.words();
-            output.state = state;
-            if let Show::Screen = show(&sent) {
-                show_frame(&entry, &frame, Show::Screen, &mut output).await;
+            output.state = StateOutput::of_control(driver);
+            let words = format!("sent {} bytes{}", sent.bytes, output.state.words());
+            if let Show::Screen = show(sent.before) {
+                show_frame(driver, &frame, Show::Screen, &mut output);
             }
-            let text = header(&entry, &frame, &format!("sent {} bytes{words}", sent.bytes));
-            (sent, output, text)
-        }
-        Some(Wanted::Screen(spec, timeout)) => {
-            let (tell, told) = tokio::sync::oneshot::channel();
-            let at = Arc::clone(&entry);
-            let started = entry.handle.start_wait(move |driver| -> Result<WaitId, ToolError> {
-                check_room(driver)?;
-                driver.session().check_wait(&spec)?;
-                let sent = send_to(&at, driver, &items)?;
-                let asked = Asked::new(&spec, timeout, sent.before);
-                let _ = tell.send((sent, asked));
-                Ok(driver.start_wait(spec, timeout)?)
-            });
-            let running = started.await.ok_or_else(ToolError::gone)??;
-            let (sent, asked) = told.await.map_err(|_| ToolError::gone())?;
-            let (output, text) = wait(&context, &entry, running, &asked, show(&sent)).await?;
-            (sent, output, text)
-        }
+            Ok::<_, ToolError>((sent, (output, header(&at, &frame, &words))))
+        });
+        let (sent, waited) = sent.await.ok_or_else(ToolError::gone)??;
+        return Ok(answer(entry, &sent, waited));
     };
-    Ok(answer(&entry, &sent, (wait, text)))
+    let send = move |driver: &mut Driver| {
+        let sent = send_to(&at, driver, &items)?;
+        let show = show(sent.before);
+        Ok((sent, show))
+    };
+    let (sent, waited) = act(context, entry, &wanted, send).await?;
+    Ok(answer(entry, &sent, waited))
+}
+
+fn submits_input() -> ToolError {
+    ToolError::argument(
+        "submit: it types `input` and presses Enter: leave out keys and secret, and give input",
+    )
 }
 
 fn answer(entry: &Entry, sent: &Sent, (wait, text): (WaitOutput, String)) -> (Output, String) {
@@ -334,14 +331,13 @@ async fn run_submit(
     entry: &Arc<Entry>,
     params: &Params,
     wanted: Option<Wanted>,
+    show: fn(Seq) -> Show,
 ) -> Answer<Output> {
     let (Some(input), None, true) = (&params.input, &params.secret, params.keys.is_empty()) else {
-        return Err(ToolError::argument(
-            "submit: it types `input` and presses Enter: leave out keys and secret, and give input",
-        ));
+        return Err(submits_input());
     };
     let (sent, submitted) = submit(entry, input).await?;
-    let show = if params.diff.unwrap_or(true) { Show::Diff(sent.before) } else { Show::Screen };
+    let show = show(sent.before);
     let wanted = wanted.filter(|_| submitted == Submitted::Yes);
     let (mut wait, text) = then_wait(context, entry, wanted, show, submitted.word()).await?;
     let hint = submitted.hint();
@@ -368,17 +364,8 @@ async fn then_wait(
     outcome: &'static str,
 ) -> Answer<WaitOutput> {
     match wanted {
-        Some(Wanted::Screen(spec, timeout)) => start(context, entry, spec, timeout, show).await,
-        Some(Wanted::Channel(channel)) => wait_and_show(context, entry, &channel, show).await,
-        None => {
-            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
-            let frame = frame.ok_or_else(ToolError::gone)?;
-            let mut output = WaitOutput::at(&frame);
-            output.outcome = Some(outcome);
-            output.state = state_of(entry).await;
-            let screen = show_frame(entry, &frame, show, &mut output).await;
-            Ok((output, format!("{}\n{screen}", header(entry, &frame, outcome))))
-        }
+        Some(wanted) => start(context, entry, &wanted, show).await,
+        None => show_screen(entry, show, outcome).await,
     }
 }
 
@@ -407,6 +394,7 @@ async fn ask_person(
     params: &Params,
     name: &str,
     wanted: Option<Wanted>,
+    show: fn(Seq) -> Show,
 ) -> Answer<Output> {
     if params.input.is_some() || !params.keys.is_empty() || params.submit {
         return Err(ToolError::argument(
@@ -454,8 +442,7 @@ async fn ask_person(
         entry.handle.call(|driver| driver.session().anchor_seq(awaitty_core::Since::Input));
     let before = before.await.ok_or_else(ToolError::gone)?;
     let sent = Sent { bytes: 0, before, is_hidden_line: true };
-    let show = if params.diff.unwrap_or(true) { Show::Diff(before) } else { Show::Screen };
-    let (mut wait, text) = then_wait(context, entry, wanted, show, "typed").await?;
+    let (mut wait, text) = then_wait(context, entry, wanted, show(before), "typed").await?;
     let hint = "the person who is attached typed it";
     wait.hint.get_or_insert_with(|| hint.to_owned());
     Ok(answer(entry, &sent, (wait, format!("{text}\n{hint}"))))

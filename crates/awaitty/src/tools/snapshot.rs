@@ -3,13 +3,16 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use awaitty_core::{CursorShape, Frame, Selection, Seq};
+use awaitty_core::{CursorShape, Frame, Seq};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exit::ExitOutput;
-use super::outcome::{ChangeOutput, changes, diff_text, fits, header};
+
 use super::params::max_chars;
+use super::shown::{
+    ChangeOutput, SelectionOutput, changes, diff_text, fits, header, selected_line, selection,
+};
 use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool, styled};
 use crate::driver::Driver;
@@ -52,14 +55,6 @@ struct CursorOutput {
     col: usize,
     visible: bool,
     shape: &'static str,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct SelectionOutput {
-    row: usize,
-    /// First and last column.
-    cols: [usize; 2],
-    text: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -122,11 +117,6 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
         CursorShape::Underline => "underline",
         CursorShape::Bar => "bar",
     };
-    let span = |selection: &Selection| SelectionOutput {
-        row: selection.row + 1,
-        cols: [selection.from + 1, selection.to],
-        text: text::visible(&selection.text),
-    };
     let concealed = frame.concealed(session.screen());
     let more = concealed.len().saturating_sub(CONCEALED_MAX);
     let shorten = |shown: SelectionOutput| SelectionOutput {
@@ -149,8 +139,13 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
         state: if session.exit().is_some() { "exited" } else { "running" },
         exit: session.exit().into(),
         doing: StateOutput::of(driver),
-        selection: frame.selection().iter().map(span).collect(),
-        concealed: concealed.iter().take(CONCEALED_MAX).map(span).map(shorten).collect(),
+        selection: selection(frame),
+        concealed: concealed
+            .iter()
+            .take(CONCEALED_MAX)
+            .map(SelectionOutput::from)
+            .map(shorten)
+            .collect(),
         concealed_more: Some(more).filter(|more| *more > 0),
         text: None,
         styled: None,
@@ -227,7 +222,9 @@ fn make(
     let frame = Arc::clone(session.frame());
     let mut output = output(entry.id.clone(), driver, &frame);
     let max = max_chars(params.max_chars)?;
-    let head = header(entry, &frame, output.state) + &concealed_note(&output);
+    let words = format!("{}{}{}", output.state, output.exit.words(), output.doing.words());
+    let selected = selected_line(&output.selection);
+    let head = header(entry, &frame, &words) + &concealed_note(&output) + "\n" + &selected;
     if let Some(since) = params.since {
         if since > frame.seq().0 {
             return Err(ToolError::argument(format!(
@@ -240,7 +237,7 @@ fn make(
             output.changes = Some(changes(&diff));
             let old = session.history().get(Seq(since)).unwrap_or(&frame);
             let shown = diff_text(session.comparable(old), &frame).unwrap_or_default();
-            return Ok((output, format!("{head}\n{}", text::cut(shown, max, HOW))));
+            return Ok((output, head + &text::cut(shown, max, HOW)));
         }
         output.history_truncated = Some(true);
     }
@@ -253,5 +250,5 @@ fn make(
     let plain = plain.join("\n");
     output.text = Some(text::cut(plain.trim_end_matches('\n').to_owned(), max, HOW));
     let numbered = text::numbered(&rows);
-    Ok((output, format!("{head}\n{}", text::cut(numbered, max, HOW))))
+    Ok((output, head + &text::cut(numbered, max, HOW)))
 }

@@ -9,11 +9,12 @@ use awaitty_core::{COLS_MAX, ROWS_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answer::start;
 use super::close_session::SurvivorOutput;
-use super::outcome::{Show, WaitOutput, header};
-use super::params::{WaitParam, Wanted, duration, within};
-use super::wait_for_channel::wait_and_show;
-use super::wait_for_text::start;
+use super::outcome::WaitOutput;
+use super::params::{duration, within};
+use super::shown::{Show, header};
+use super::wanted::WaitParam;
 use super::{Answer, Context, Kind, Tool, command_line};
 use crate::error::ToolError;
 use crate::policy;
@@ -229,12 +230,7 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
     });
     let (cols, rows) = size.await.ok_or_else(ToolError::gone)?;
     let (wait, text) = match wait {
-        Some(Wanted::Screen(spec, timeout)) => {
-            start(&context, &entry, spec, timeout, Show::Screen).await?
-        }
-        Some(Wanted::Channel(channel)) => {
-            wait_and_show(&context, &entry, &channel, Show::Screen).await?
-        }
+        Some(wanted) => start(&context, &entry, &wanted, Show::Screen).await?,
         None => {
             let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
             let frame = frame.ok_or_else(ToolError::gone)?;

@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::outcome::{Show, WaitOutput, summary};
-use super::params::{CommandParam, SinceParam, WaitParam, Wanted, since, timeout};
+use super::answer::start;
+use super::outcome::{WaitOutput, summary};
+use super::params::timeout;
 use super::pending::Retry;
+use super::shown::Show;
 use super::wait_for_channel::{ChannelWait, wait_for};
-use super::wait_for_text::start;
+use super::wanted::{WaitParam, Wanted};
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
 use crate::policy;
@@ -51,22 +53,6 @@ impl JsonSchema for Mode {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({"type": "string"})
     }
-}
-
-/// One of the waits.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct One {
-    session_id: Option<String>,
-    since: Option<SinceParam>,
-    settled: Option<u64>,
-    text: Option<String>,
-    flags: Option<String>,
-    change: Option<u64>,
-    exit: Option<bool>,
-    channel: Option<String>,
-    ready: Option<bool>,
-    command: Option<CommandParam>,
 }
 
 /// How one of the waits stands.
@@ -118,44 +104,42 @@ async fn prepare(
 ) -> Result<Prepared, ToolError> {
     let at =
         |error: ToolError| ToolError::new(error.code, format!("waits[{index}]: {}", error.message));
-    let one: One = super::params::parse(value.clone()).map_err(at)?;
-    let One { session_id, since: anchor, .. } = one;
-    let is_channel = one.channel.is_some();
-    let wait = WaitParam {
-        settled: one.settled,
-        text: one.text,
-        flags: one.flags,
-        change: one.change,
-        exit: one.exit,
-        channel: one.channel,
-        ready: one.ready,
-        command: one.command,
-        timeout_ms: None,
-    };
+    let (session_id, wait) = split(value).map_err(at)?;
     let mut wanted = wait.wanted(&context.sessions.signals).map_err(at)?;
-    match &mut wanted {
-        Wanted::Screen(spec, timeout) => {
-            spec.since = since(anchor.as_ref()).map_err(at)?;
-            *timeout = limit;
-        }
-        Wanted::Channel(ChannelWait { channel, since, timeout }) => {
-            *timeout = limit;
-            *since = match anchor {
-                None => context.sessions.signals.given(&channel.name),
-                Some(SinceParam::Seq(number)) => number,
-                Some(SinceParam::Word(word)) => {
-                    return Err(at(ToolError::argument(format!(
-                        "since: {word:?} is not the number of a signal: leave it out, or give a count"
-                    ))));
-                }
-            };
-        }
+    wanted.timeout = limit;
+    let is_channel_only = wanted.conditions.is_empty();
+    if let Some(ChannelWait { channel, since, timeout }) = &mut wanted.channel {
+        *timeout = limit;
+        // Beside other conditions the anchor is theirs.
+        let given = if is_channel_only { wait.signal_since().map_err(at)? } else { None };
+        *since = given.unwrap_or_else(|| context.sessions.signals.given(&channel.name));
     }
     let entry = match session_id {
-        None if is_channel => None,
+        None if is_channel_only => None,
         id => Some(context.sessions.find(id.as_deref()).await.map_err(at)?),
     };
     Ok(Prepared { entry, wanted, again: value.clone() })
+}
+
+/// Takes one of the waits apart: its session, and what `wait` of send_input takes.
+fn split(value: &Value) -> Result<(Option<String>, WaitParam), ToolError> {
+    let mut fields = value.clone();
+    let session_id = fields.as_object_mut().and_then(|fields| fields.remove("session_id"));
+    let session_id = match session_id {
+        None | Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(id),
+        Some(other) => {
+            let what = format!("session_id: expected a string such as \"s1\", not {other}");
+            return Err(ToolError::argument(what));
+        }
+    };
+    let wait: WaitParam = super::params::parse(fields)?;
+    if wait.has_timeout() {
+        return Err(ToolError::argument(
+            "timeout_ms: there is one for all waits: give it beside `waits`",
+        ));
+    }
+    Ok((session_id, wait))
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
@@ -199,7 +183,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let outcome = outcome(mode, won, &results, left);
     let states = results.into_iter().enumerate().map(|(index, result)| State {
         index,
-        session_id: prepared[index].entry.as_ref().map(|entry| entry.id.clone()),
+        session_id: prepared[index].session_id(),
         result: result.unwrap_or_else(WaitOutput::running),
     });
     let mut output = Output {
@@ -265,16 +249,22 @@ fn describe(output: &Output) -> String {
 }
 
 impl Prepared {
+    /// Returns the session as the caller names it; its id if there is no name.
+    fn session_id(&self) -> Option<String> {
+        let given = self.again["session_id"].as_str().map(str::to_owned);
+        given.or_else(|| self.entry.as_ref().map(|entry| entry.id.clone()))
+    }
+
     /// Makes *now* a number, so that the wait means the same when it is called again.
     async fn fix_anchor(&mut self) -> Result<(), ToolError> {
-        match (&mut self.wanted, &self.entry) {
-            (Wanted::Screen(spec, _), Some(entry)) if spec.since == Since::Now => {
-                let seq = entry.handle.call(|driver| driver.session().frame().seq()).await;
-                let seq = seq.ok_or_else(ToolError::gone)?;
-                self.again["since"] = json!(seq.0);
-            }
-            (Wanted::Channel(channel), _) => self.again["since"] = json!(channel.since),
-            _ => {}
+        if let Some(entry) = self.entry.as_ref().filter(|_| self.wanted.since == Since::Now) {
+            let seq = entry.handle.call(|driver| driver.session().frame().seq()).await;
+            self.again["since"] = json!(seq.ok_or_else(ToolError::gone)?.0);
+        }
+        if let Some(channel) =
+            self.wanted.channel.as_ref().filter(|_| self.wanted.conditions.is_empty())
+        {
+            self.again["since"] = json!(channel.since);
         }
         Ok(())
     }
@@ -285,15 +275,15 @@ impl Prepared {
         index: usize,
     ) -> BoxFuture<'p, (usize, Result<WaitOutput, ToolError>)> {
         async move {
-            let result = match (&self.wanted, &self.entry) {
-                (Wanted::Screen(spec, timeout), Some(entry)) => {
-                    let started = start(context, entry, spec.clone(), *timeout, Show::Nothing);
-                    started.await.map(|(output, _)| output)
-                }
-                (Wanted::Channel(channel), entry) => {
+            let result = match (&self.wanted.channel, &self.entry) {
+                (Some(channel), entry) if self.wanted.conditions.is_empty() => {
                     wait_for(context, entry.as_ref(), channel).await
                 }
-                (Wanted::Screen(..), None) => Err(ToolError::gone()),
+                (_, Some(entry)) => {
+                    let started = start(context, entry, &self.wanted, Show::Nothing);
+                    started.await.map(|(output, _)| output)
+                }
+                (_, None) => Err(ToolError::gone()),
             };
             (index, result)
         }

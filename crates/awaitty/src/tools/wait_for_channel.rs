@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{Exit, Outcome, Signal, Signalled, check_channel_name};
+use awaitty_core::{Condition, Exit, Outcome, Signal, Signalled, Since, Spec, check_channel_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::outcome::{Show, WaitOutput, header, show_frame, summary};
+use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
 use super::{Answer, Context, Kind, Tool, why};
@@ -175,28 +175,13 @@ pub(super) struct ChannelWait {
     pub(super) timeout: Duration,
 }
 
-/// Waits as part of a call that acts on a terminal, and shows its screen.
-pub(super) async fn wait_and_show(
-    context: &Context,
-    entry: &Arc<Entry>,
-    wanted: &ChannelWait,
-    show: Show,
-) -> Answer<WaitOutput> {
-    let mut output = wait_for(context, Some(entry), wanted).await?;
-    let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
-    let frame = frame.ok_or_else(ToolError::gone)?;
-    output.seq = Some(frame.seq().0);
-    let screen = show_frame(entry, &frame, show, &mut output).await;
-    let text = format!("{}\n{screen}", header(entry, &frame, &summary(&output)));
-    Ok((output, text))
-}
-
 /// How the program of a terminal ended or its terminal was closed, once either is; never, if there is none
 /// to ask for.
 async fn exited(entry: Option<&Arc<Entry>>) -> (Option<Exit>, bool) {
     let Some(entry) = entry else { return std::future::pending().await };
     let wait = |driver: &mut crate::driver::Driver| {
-        driver.start_wait(super::exit_spec(), policy::TIMEOUT_MAX)
+        let spec = Spec { condition: Condition::Exit, since: Since::Now, deadline: None };
+        driver.start_wait(spec, policy::TIMEOUT_MAX)
     };
     match entry.handle.start_wait(wait).await {
         Some(Ok(mut running)) => running
@@ -255,7 +240,7 @@ pub(super) async fn wait_for(
     if let Some(entry) = entry.filter(|_| matches!(outcome, "timeout" | "exited")) {
         output.why = Some(match outcome {
             "exited" => "the program has exited without a signal".to_owned(),
-            _ => why::doing(entry).await,
+            _ => entry.handle.call(|driver| why::doing(driver)).await.unwrap_or_default(),
         });
     }
     output.outcome = Some(outcome);

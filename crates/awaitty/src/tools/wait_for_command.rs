@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::answer::check_room;
 use super::exit::ExitOutput;
-use super::outcome::header;
 use super::params::{max_chars, timeout};
 use super::pending::Retry;
+use super::shown::{HOW_TO_READ, header};
 use super::state::StateOutput;
-use super::wait_for_text::check_room;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, RunningWait};
 use crate::error::ToolError;
@@ -179,8 +179,7 @@ pub(super) async fn wait(
     }
     if !result.finished {
         let screen = text::visible(&frame.text());
-        result.screen_text =
-            Some(text::cut(screen, policy::limits().result_chars, super::outcome::HOW_TO_READ));
+        result.screen_text = Some(text::cut(screen, policy::limits().result_chars, HOW_TO_READ));
     }
     let text = result.describe(entry, &frame);
     Ok((result, text))
@@ -292,7 +291,7 @@ pub(super) async fn start_spec(
     timeout: Duration,
 ) -> Result<RunningWait, ToolError> {
     let started = entry.handle.start_wait(move |driver| {
-        check_room(driver)?;
+        check_room(driver, 1)?;
         Ok(driver.start_wait(spec, timeout)?)
     });
     started.await.ok_or_else(ToolError::gone)?

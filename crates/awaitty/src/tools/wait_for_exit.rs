@@ -1,11 +1,14 @@
 //! `wait_for_exit`.
 
+use awaitty_core::{Condition, Since};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::outcome::{Show, WaitOutput};
+use super::answer::start;
+use super::outcome::WaitOutput;
 use super::params::timeout;
-use super::wait_for_text::start;
+use super::shown::Show;
+use super::wanted::Wanted;
 use super::{Answer, Context, Kind, Tool};
 use crate::policy;
 use crate::text;
@@ -35,7 +38,8 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let (mut output, text) =
-        start(&context, &entry, super::exit_spec(), timeout, Show::Screen).await?;
+        start(&context, &entry, &Wanted::one(Condition::Exit, Since::Now, timeout), Show::Screen)
+            .await?;
     let lines = entry.handle.call(|driver| driver.session().last_lines(LAST_LINES)).await;
     output.last_lines = lines.map(|lines| lines.iter().map(|line| text::line(line)).collect());
     Ok((output, text))

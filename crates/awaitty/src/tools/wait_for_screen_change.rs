@@ -1,12 +1,14 @@
 //! `wait_for_screen_change`.
 
-use awaitty_core::{Condition, Since, Spec};
+use awaitty_core::{Condition, Since};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::outcome::{Show, WaitOutput};
+use super::answer::start;
+use super::outcome::WaitOutput;
 use super::params::{SinceParam, StylesParam, duration, ignored, since, styles, timeout};
-use super::wait_for_text::start;
+use super::shown::Show;
+use super::wanted::Wanted;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
 use crate::policy;
@@ -62,5 +64,5 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
         }
     };
     let condition = Condition::Change { stable, styles, ignore };
-    start(&context, &entry, Spec { condition, since, deadline: None }, timeout, show).await
+    start(&context, &entry, &Wanted::one(condition, since, timeout), show).await
 }

@@ -1,10 +1,8 @@
 //! Why a wait did not end as hoped, in a few lines: what an engineer would look at next.
 
-use std::sync::Arc;
-
 use awaitty_core::{Condition, Finding, Outcome, WaitEnded};
 
-use crate::sessions::Entry;
+use crate::driver::{Driver, Ends};
 use crate::text;
 
 /// Lines of output in which the nearest to a pattern is looked for.
@@ -14,75 +12,79 @@ const LINES_LOOKED_AT: usize = 200;
 const WORD_MIN: usize = 3;
 
 /// Returns what there is to say, at most ten lines; nothing of a wait that was met, unless the program is busy.
-pub(super) async fn explain(entry: &Arc<Entry>, ended: &WaitEnded) -> Option<String> {
+pub(super) fn explain(driver: &Driver, ends: &Ends) -> Option<String> {
+    let ended = &ends.first;
     if let Finding::Settled { busy: true, .. } = ended.finding {
-        return Some(format!("the screen is quiet, but {}", doing(entry).await));
+        return Some(format!("the screen is quiet, but {}", doing(driver)));
     }
     if matches!(ended.outcome, Outcome::Met | Outcome::Closed) {
         return None;
     }
-    let mut said = Vec::new();
-    match (&ended.condition, &ended.finding) {
-        (Condition::Text(pattern), Finding::Text { found, .. }) => match found {
-            Some(found) => {
-                let row = found.row.map_or_else(String::new, |row| format!("row {}, ", row + 1));
-                said.push(format!(
-                    "the pattern is there, but from before the anchor or as the echo of input: {row}line {}, {:?}",
-                    found.line.0,
-                    text::line(&found.text)
-                ));
-            }
-            None => said.extend(nearest(entry, pattern.text(), pattern.flags()).await),
-        },
-        (Condition::Gone(_), Finding::Gone(Some(found))) => {
-            said.push(format!(
-                "it is still there: {:?} in line {}",
-                text::line(&found.text),
-                found.line.0
-            ));
-        }
-        (_, Finding::Change { changed, stable, busy_rows, style_changed, .. }) => {
-            if !changed {
-                let styles = if *style_changed {
-                    ", but its styles did: `styles: true` counts them"
-                } else {
-                    ""
-                };
-                said.push(format!("the text on the screen did not change{styles}"));
-            } else if !stable && !busy_rows.is_empty() {
-                let rows: Vec<String> = busy_rows.iter().map(|row| (row + 1).to_string()).collect();
-                let rows = rows.join(", ");
-                said.push(format!(
-                    "rows that kept changing: {rows}; `ignore` leaves out rows by a pattern"
-                ));
-            }
-        }
-        _ => {}
+    let mut said: Vec<String> = Vec::new();
+    for ended in std::iter::once(ended).chain(&ends.others) {
+        said.extend(explain_finding(driver, ended));
     }
-    if entry.handle.call(|driver| driver.is_output_stopped()).await == Some(true) {
+    if driver.is_output_stopped() {
         said.push("output is stopped, as ctrl+s does it: ctrl+q lets it go on".to_owned());
     }
     said.push(match ended.exit {
         Some(_) => "the program has exited, so nothing more will come".to_owned(),
-        None => doing(entry).await,
+        None => doing(driver),
     });
     Some(said.join("\n"))
 }
 
-pub(super) async fn doing(entry: &Arc<Entry>) -> String {
-    match entry.handle.call(|driver| driver.foreground()).await {
-        Some(Some(found)) => format!("{:?}: {}", found.name, found.words()),
-        _ => "nothing runs in the foreground".to_owned(),
+/// Returns why one wait was not met.
+fn explain_finding(driver: &Driver, ended: &WaitEnded) -> Option<String> {
+    match (&ended.condition, &ended.finding) {
+        (Condition::Text(pattern), Finding::Text { found: None, .. }) => {
+            nearest(driver, pattern.text(), pattern.flags())
+        }
+        (Condition::Text(_), Finding::Text { found: Some(found), .. }) => {
+            let row = found.row.map_or_else(String::new, |row| format!("row {}, ", row + 1));
+            Some(format!(
+                "the pattern is there, but from before the anchor or as the echo of input: {row}line {}, {:?}",
+                found.line.0,
+                text::line(&found.text)
+            ))
+        }
+        (Condition::Gone(_), Finding::Gone(Some(found))) => Some(format!(
+            "it is still there: {:?} in line {}",
+            text::line(&found.text),
+            found.line.0
+        )),
+        (_, Finding::Change { changed: false, style_changed, .. }) => {
+            let styles = if *style_changed {
+                ", but its styles did: `styles: true` counts them"
+            } else {
+                ""
+            };
+            Some(format!("the text on the screen did not change{styles}"))
+        }
+        (_, Finding::Change { stable: false, busy_rows, .. }) if !busy_rows.is_empty() => {
+            let rows: Vec<String> = busy_rows.iter().map(|row| (row + 1).to_string()).collect();
+            let rows = rows.join(", ");
+            Some(format!("rows that kept changing: {rows}; `ignore` leaves out rows by a pattern"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns what has the terminal in the foreground, and what it does.
+pub(super) fn doing(driver: &Driver) -> String {
+    match driver.foreground() {
+        Some(found) => format!("{:?}: {}", found.name, found.words()),
+        None => "nothing runs in the foreground".to_owned(),
     }
 }
 
 /// The line that shares most with the words of a pattern, newest first.
-async fn nearest(entry: &Arc<Entry>, pattern: &str, flags: &str) -> Option<String> {
+fn nearest(driver: &Driver, pattern: &str, flags: &str) -> Option<String> {
     let words = words(pattern);
     if words.is_empty() {
         return None;
     }
-    let lines = entry.handle.call(|driver| driver.session().last_lines(LINES_LOOKED_AT)).await?;
+    let lines = driver.session().last_lines(LINES_LOOKED_AT);
     let shared = |line: &str| {
         let line = line.to_lowercase();
         words

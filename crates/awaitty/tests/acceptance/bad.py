@@ -44,5 +44,5 @@ BAD = [
     ("unknown_argument", ARG, "wait_for_text", {"session_id": KEPT, "pattern": "UP", "timeout": 5}, r"\btimeout\b"),
     ("unknown_argument_send", ARG, "send_input", {"session_id": KEPT, "text": "zzz"}, r"\btext\b"),
     ("missing_argument", ARG, "wait_for_text", {"session_id": KEPT}, "pattern"),
-    ("two_conditions", ARG, "send_input", {"session_id": KEPT, "input": "zzz", "wait": {"settled": 1, "text": "UP"}}, ""),
+    ("two_conditions", ARG, "send_input", {"session_id": KEPT, "input": "zzz", "wait": {"settled": 1, "styles": True}}, ""),
 ]

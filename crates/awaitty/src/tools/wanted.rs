@@ -1,0 +1,302 @@
+//! The `wait` parameter: the conditions of a call, of which the first that holds ends it.
+
+use std::time::Duration;
+
+use awaitty_core::{CommandId, Condition, Seq, Since, Spec, Styles};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::params::{SinceParam, StylesParam, duration, ignored, pattern, since, styles, timeout};
+use super::wait_for_channel::{ChannelName, ChannelWait};
+use crate::error::ToolError;
+use crate::policy;
+use crate::signals::Signals;
+
+/// What to wait for after acting. The first condition that holds ends the wait.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WaitParam {
+    /// Regex that matches new text.
+    text: Option<String>,
+    /// Of `text` and `gone`.
+    flags: Option<String>,
+    /// Regex that no longer matches the screen.
+    gone: Option<String>,
+    /// Changed, then unchanged for N ms.
+    change: Option<u64>,
+    /// Of `change`.
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema::true_or_selection")]
+    styles: Option<StylesParam>,
+    /// Of `change`.
+    #[serde(default)]
+    ignore: Vec<String>,
+    /// Unchanged for N ms, and not busy.
+    settled: Option<u64>,
+    /// At a prompt, or waits for input.
+    ready: Option<bool>,
+    /// The program exited.
+    exit: Option<bool>,
+    /// Ended: true for the shell command just typed, or a command_id.
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema::number_or_true")]
+    command: Option<CommandParam>,
+    /// That channel was signalled.
+    channel: Option<String>,
+    /// As of wait_for_text.
+    #[serde(default)]
+    #[schemars(schema_with = "super::schema::number_or_word")]
+    since: Option<SinceParam>,
+    /// Default 10000; 30000 for exit, command and channel.
+    timeout_ms: Option<u64>,
+}
+
+/// A command: by its number, or the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum CommandParam {
+    Id(u64),
+    Last(bool),
+}
+
+/// What a call waits for: the first of these.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    /// Conditions of the terminal.
+    pub(super) conditions: Vec<Condition>,
+    /// Their anchor.
+    pub(super) since: Since,
+    /// A signal.
+    pub(super) channel: Option<ChannelWait>,
+    /// When to give up.
+    pub(super) timeout: Duration,
+}
+
+impl WaitParam {
+    /// Returns what it means, looking at what comes after this call.
+    pub(crate) fn wanted(&self, signals: &Signals) -> Result<Wanted, ToolError> {
+        let is_long = self.exit.is_some() || self.channel.is_some() || self.command.is_some();
+        let default = if is_long { policy::EXIT_TIMEOUT } else { policy::ACT_TIMEOUT };
+        let timeout = timeout(self.timeout_ms, default)?;
+        let conditions = self.conditions()?;
+        let channel = self.channel.as_deref().map(|name| {
+            let channel = ChannelName::new(name, false)?;
+            let since = signals.count(&channel.name);
+            Ok::<_, ToolError>(ChannelWait { channel, since, timeout })
+        });
+        let (channel, since) = (channel.transpose()?, since(self.since.as_ref())?);
+        if conditions.is_empty() && channel.is_none() {
+            return Err(ToolError::argument(
+                "wait: it names no condition: give text, gone, change, settled, ready, exit, command or channel, or \
+                 several of them",
+            ));
+        }
+        Ok(Wanted { conditions, since, channel, timeout })
+    }
+
+    /// Returns whether the call names an anchor.
+    pub(super) fn has_since(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// Returns the number of the signal after which one counts, if the anchor is a number.
+    pub(super) fn signal_since(&self) -> Result<Option<u64>, ToolError> {
+        match &self.since {
+            None => Ok(None),
+            Some(SinceParam::Seq(number)) => Ok(Some(*number)),
+            Some(SinceParam::Word(word)) => Err(ToolError::argument(format!(
+                "since: {word:?} is not the number of a signal: leave it out, or give a count"
+            ))),
+        }
+    }
+
+    /// Returns whether it names a timeout.
+    pub(super) fn has_timeout(&self) -> bool {
+        self.timeout_ms.is_some()
+    }
+
+    fn conditions(&self) -> Result<Vec<Condition>, ToolError> {
+        let flags = self.flags.as_deref();
+        let ms =
+            |name: &str, ms: u64| duration(name, Some(ms), Duration::ZERO, policy::TIMEOUT_MAX);
+        let mut conditions = Vec::new();
+        if let Some(text) = &self.text {
+            conditions.push(Condition::Text(pattern(text, flags)?));
+        }
+        if let Some(text) = &self.gone {
+            conditions.push(Condition::Gone(pattern(text, flags)?));
+        }
+        let (styles, ignore) = (styles(self.styles.as_ref())?, ignored(&self.ignore)?);
+        match self.change {
+            Some(stable) => {
+                let stable = ms("wait.change", stable)?;
+                conditions.push(Condition::Change { stable, styles, ignore });
+            }
+            None if self.styles.is_some() || !self.ignore.is_empty() => {
+                return Err(ToolError::argument(
+                    "wait: styles and ignore belong to change: give change as well, for example {\"change\": 300}",
+                ));
+            }
+            None => {}
+        }
+        if flags.is_some() && self.text.is_none() && self.gone.is_none() {
+            return Err(ToolError::argument(
+                "wait: flags belong to text or gone: give one of them",
+            ));
+        }
+        if let Some(quiet) = self.settled {
+            conditions.push(Condition::Settled(ms("wait.settled", quiet)?));
+        }
+        if self.ready == Some(true) {
+            conditions.push(Condition::Ready);
+        }
+        if self.exit == Some(true) {
+            conditions.push(Condition::Exit);
+        }
+        match self.command {
+            Some(CommandParam::Id(id)) => {
+                conditions.push(Condition::Command(CommandId(id)));
+            }
+            Some(CommandParam::Last(true)) => {
+                conditions.push(Condition::LastCommand { after: None });
+            }
+            Some(CommandParam::Last(false)) | None => {}
+        }
+        Ok(conditions)
+    }
+}
+
+impl Wanted {
+    /// Returns a wait for one condition of a terminal.
+    pub(super) fn one(condition: Condition, since: Since, timeout: Duration) -> Wanted {
+        Wanted { conditions: vec![condition], since, channel: None, timeout }
+    }
+
+    /// Returns the waits to start on a terminal.
+    pub(super) fn specs(&self) -> Vec<Spec> {
+        let spec = |condition: &Condition| Spec {
+            condition: condition.clone(),
+            since: self.since,
+            deadline: None,
+        };
+        self.conditions.iter().map(spec).collect()
+    }
+
+    /// Returns how many conditions a caller has given.
+    pub(super) fn len(&self) -> usize {
+        let is_own = |condition: &&Condition| name(condition).is_some();
+        self.conditions.iter().filter(is_own).count() + usize::from(self.channel.is_some())
+    }
+
+    /// Returns the tool and the arguments that go on with the wait. `seq` is the frame that stands for *now* later on.
+    pub(super) fn again(
+        &self,
+        session_id: &str,
+        seq: Seq,
+        left: Duration,
+    ) -> (&'static str, Value) {
+        let left = left.as_millis() as u64;
+        let since = match self.since {
+            Since::Input => json!("input"),
+            Since::InputFrame => json!("frame"),
+            Since::Screen => json!("screen"),
+            Since::Now => json!(seq.0),
+            Since::Frame(seq) => json!(seq.0),
+        };
+        let alone = if self.len() == 1 { self.conditions.first() } else { None };
+        let on = |mut fields: Value| {
+            fields["session_id"] = json!(session_id);
+            fields["timeout_ms"] = json!(left);
+            fields
+        };
+        match alone {
+            Some(Condition::Text(pattern) | Condition::Gone(pattern)) => {
+                let gone = matches!(alone, Some(Condition::Gone(_)));
+                let (text, flags) = (pattern.text(), pattern.flags());
+                let again = json!({"pattern": text, "flags": flags, "gone": gone, "since": since});
+                ("wait_for_text", on(again))
+            }
+            Some(Condition::Change { stable, styles, ignore }) => {
+                let ignore: Vec<&str> = ignore.iter().map(|pattern| pattern.text()).collect();
+                let (stable, styles) = (stable.as_millis() as u64, styles_value(*styles));
+                let again = json!({"stable_ms": stable, "styles": styles, "ignore": ignore, "since": since});
+                ("wait_for_screen_change", on(again))
+            }
+            Some(Condition::Command(id)) => ("wait_for_command", on(json!({"command_id": id.0}))),
+            Some(Condition::LastCommand { .. }) => ("wait_for_command", on(json!({}))),
+            Some(Condition::Exit) => ("wait_for_exit", on(json!({}))),
+            _ => {
+                let mut wait: Map<String, Value> =
+                    self.conditions.iter().flat_map(fields).collect();
+                wait.insert("session_id".into(), json!(session_id));
+                let has_anchor = self.channel.is_none() && self.since != Since::Input;
+                if has_anchor {
+                    wait.insert("since".into(), since);
+                }
+                if let Some(channel) = &self.channel {
+                    wait.insert("channel".into(), json!(channel.channel.given()));
+                }
+                ("wait_for_any", json!({"waits": [wait], "timeout_ms": left}))
+            }
+        }
+    }
+}
+
+/// Returns the name of a condition, as a caller gives it; `None` for one that no caller gives.
+pub(super) fn name(condition: &Condition) -> Option<&'static str> {
+    match condition {
+        Condition::Text(_) => Some("text"),
+        Condition::Gone(_) => Some("gone"),
+        Condition::Change { .. } => Some("change"),
+        Condition::Settled(_) => Some("settled"),
+        Condition::Ready => Some("ready"),
+        Condition::Exit => Some("exit"),
+        Condition::Command(_) | Condition::LastCommand { .. } => Some("command"),
+        Condition::Taken(_)
+        | Condition::Unclosed(_)
+        | Condition::Asks(_)
+        | Condition::FullScreen(_)
+        | Condition::Rest => None,
+    }
+}
+
+/// Returns the parameters of `wait` that make a condition.
+fn fields(condition: &Condition) -> Vec<(String, Value)> {
+    let Some(name) = name(condition) else { return Vec::new() };
+    let with_flags = |value: &str, flags: &str| match flags {
+        "" => vec![(name.to_owned(), json!(value))],
+        flags => vec![(name.to_owned(), json!(value)), ("flags".to_owned(), json!(flags))],
+    };
+    match condition {
+        Condition::Text(pattern) | Condition::Gone(pattern) => {
+            with_flags(pattern.text(), pattern.flags())
+        }
+        Condition::Change { stable, styles, ignore } => {
+            let ignore: Vec<&str> = ignore.iter().map(|pattern| pattern.text()).collect();
+            vec![
+                (name.to_owned(), json!(stable.as_millis() as u64)),
+                ("styles".to_owned(), styles_value(*styles)),
+                ("ignore".to_owned(), json!(ignore)),
+            ]
+        }
+        Condition::Settled(quiet) => vec![(name.to_owned(), json!(quiet.as_millis() as u64))],
+        Condition::Command(id) => vec![(name.to_owned(), json!(id.0))],
+        Condition::Ready
+        | Condition::Exit
+        | Condition::LastCommand { .. }
+        | Condition::Taken(_)
+        | Condition::Unclosed(_)
+        | Condition::Asks(_)
+        | Condition::FullScreen(_)
+        | Condition::Rest => vec![(name.to_owned(), json!(true))],
+    }
+}
+
+fn styles_value(styles: Styles) -> Value {
+    match styles {
+        Styles::All => json!(true),
+        Styles::Text => json!(false),
+        Styles::Selection => json!("selection"),
+    }
+}
