@@ -1,5 +1,7 @@
 //! `list_sessions`.
 
+use std::fmt::Write;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +10,15 @@ use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool};
 use crate::backend::tmux::{self, PaneInfo, Server};
 use crate::sessions::Sessions;
-use crate::text;
+use crate::{policy, text};
+
+/// Characters of a command line in the list for a reader.
+const COMMAND_CHARS: usize = 80;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Also the panes of the user's tmux server. Not yet supported, so nothing is added.
+    /// Also the panes of the user's tmux server. Default true.
     #[schemars(skip)]
     #[serde(default = "yes")]
     tmux: bool,
@@ -103,8 +108,10 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     if params.tmux {
         add_panes(&mut sessions).await;
     }
-    let lines: String = sessions.iter().map(line).collect();
-    let text = if sessions.is_empty() { "no sessions: spawn one".to_owned() } else { lines };
+    let text = match sessions.is_empty() {
+        true => "no sessions: spawn one".to_owned(),
+        false => lines(&sessions),
+    };
     Ok((Output { sessions }, text))
 }
 
@@ -190,17 +197,40 @@ fn of_pane(server: &Server, pane: PaneInfo) -> SessionOutput {
     }
 }
 
+/// Returns the list for a reader, with those that run first, as far as it fits.
+fn lines(sessions: &[SessionOutput]) -> String {
+    let mut sorted: Vec<&SessionOutput> = sessions.iter().collect();
+    sorted.sort_by_key(|session| session.state == "exited");
+    let (mut text, mut chars) = (String::new(), 0);
+    for (index, session) in sorted.iter().enumerate() {
+        let line = line(session);
+        chars += line.chars().count();
+        if chars > policy::SHOWN_CHARS && index > 0 {
+            let more = sorted.len() - index;
+            let _ = writeln!(
+                text,
+                "… and {more} more: name one in snapshot, or read the structured result"
+            );
+            break;
+        }
+        text += &line;
+    }
+    text
+}
+
 fn line(session: &SessionOutput) -> String {
     let seen = match (session.seq, session.idle_ms) {
         (Some(seq), Some(idle)) => format!("seq={seq} idle={idle}ms"),
         _ => session.place.clone().unwrap_or_default(),
     };
+    let short: String = session.command.chars().take(COMMAND_CHARS).collect();
+    let more = if short.len() < session.command.len() { "…" } else { "" };
     format!(
-        "{}\t{}\t{}{}\t{seen}\t{}\n",
+        "{}\t{}\t{}{}{}\t{seen}\t{short}{more}\n",
         session.session_id,
         session.name.as_deref().unwrap_or("-"),
         session.state,
+        session.exit.words(),
         session.doing.words(),
-        session.command
     )
 }
