@@ -127,6 +127,11 @@ pub const RESULT_CHARS: usize = 20_000;
 /// screen of 40 full rows has more, and `snapshot` shows all of it.
 pub const SHOWN_CHARS: usize = 2_000;
 
+/// Characters of a command's output, unless the call says otherwise: of its beginning, and of its end, where errors are.
+pub const OUTPUT_HEAD_CHARS: usize = 1_500;
+/// See [`OUTPUT_HEAD_CHARS`].
+pub const OUTPUT_TAIL_CHARS: usize = 4_500;
+
 /// The least that `max_chars` may be: room for the note that says what is missing.
 pub const RESULT_CHARS_MIN: usize = 200;
 

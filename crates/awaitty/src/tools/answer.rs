@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use awaitty_core::{Finding, Frame, Seq};
+use awaitty_core::{Condition, Finding, Frame, Seq};
 
+use super::command_output::{ASKS, CommandDone};
 use super::outcome::{WaitOutput, summary};
 use super::pending::Retry;
 use super::shown::{Show, header, show_frame};
@@ -146,9 +147,33 @@ fn report(
     if let Finding::Ready(Some(ready)) = ended.finding {
         output.state.note_ready(ready);
     }
+    if let Finding::Command = ended.finding {
+        output.note_command(driver, &ended.condition);
+    }
     let screen = show_frame(driver, &ended.frame, show, &mut output);
     let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
     (output, text)
+}
+
+impl WaitOutput {
+    /// Says what became of the command that was waited for.
+    fn note_command(&mut self, driver: &Driver, condition: &Condition) {
+        let session = driver.session();
+        let command = match condition {
+            Condition::Command(id) | Condition::Asks(Some(id)) => session.command(*id),
+            _ => session.last_command(),
+        };
+        let Some(command) = command else { return };
+        self.command = CommandDone::new(driver, command);
+        if self.finished == Some(true) {
+            // The shell may have exited since; what is asked for is the command's status.
+            self.exit.exit_code = command.status;
+            self.exit.signal = None;
+        }
+        if self.outcome == Some("asks") {
+            self.hint = Some(ASKS.to_owned());
+        }
+    }
 }
 
 /// Returns a result that says how to go on. Since waits look back to their anchor nothing is lost until then.

@@ -4,6 +4,7 @@ mod answer;
 mod attend;
 mod close_session;
 mod command_line;
+mod command_output;
 mod exit;
 mod lines;
 pub(crate) mod list_sessions;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use awaitty_core::{Finding, Frame, Match, Outcome, WaitEnded};
+use awaitty_core::{Condition, Finding, Frame, Match, Outcome, WaitEnded};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::command_output::CommandDone;
 use super::exit::ExitOutput;
 use super::pending::Retry;
 use super::shown::{ChangeOutput, SelectionOutput};
@@ -63,7 +64,7 @@ pub(crate) struct RowOutput {
 /// The result of a wait. What does not apply is left out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct WaitOutput {
-    /// `met`, `timeout`, `exited`, `closed` or `pending`.
+    /// `met`, `timeout`, `exited`, `closed`, `pending` or `asks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<&'static str>,
     /// Of several conditions, the one that held.
@@ -112,6 +113,8 @@ pub(crate) struct WaitOutput {
     /// The command has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished: Option<bool>,
+    #[serde(flatten)]
+    pub(crate) command: CommandDone,
     #[serde(flatten)]
     pub(crate) state: StateOutput,
     #[serde(flatten)]
@@ -171,6 +174,7 @@ pub(crate) fn summary(output: &WaitOutput) -> String {
         let _ = write!(text, " match={:?} line={}", found.text, found.line);
     }
     text += &output.channel.words();
+    text += &output.command.words();
     text += &output.exit.words();
     text += &output.state.words();
     if let Some(rows) = output.changing_rows.as_ref().filter(|rows| !rows.is_empty()) {
@@ -189,6 +193,7 @@ impl From<&WaitEnded> for WaitOutput {
         let closed = ended.outcome == Outcome::Closed;
         let mut output = WaitOutput {
             outcome: Some(match ended.outcome {
+                Outcome::Met if matches!(ended.condition, Condition::Asks(_)) => "asks",
                 Outcome::Met => "met",
                 Outcome::Timeout => "timeout",
                 Outcome::Exited => "exited",
@@ -268,7 +273,10 @@ impl WaitOutput {
                 self.settled = Some(*settled);
                 self.changed = Some(*changed);
             }
-            Finding::Command => self.finished = Some(ended.outcome == Outcome::Met),
+            Finding::Command => {
+                let asks = matches!(ended.condition, Condition::Asks(_));
+                self.finished = Some(ended.outcome == Outcome::Met && !asks);
+            }
             Finding::Ready(ready) => self.ready = Some(ready.is_some()),
             Finding::Exit => {
                 self.exit.exited = Some(ended.exit.is_some() || self.closed == Some(true))

@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::params::{max_chars, timeout};
+use super::command_output::{Bound, CommandOutput};
+use super::params::timeout;
 use super::typable::{not_controlled, typable};
-use super::wait_for_command::{CommandOutput, start, wait};
+use super::wait_for_command::{start, wait};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, Reader};
 use crate::error::ToolError;
@@ -28,7 +29,7 @@ struct Params {
     command: String,
     /// Default 120000; then it goes on, see wait_for_command.
     timeout_ms: Option<u64>,
-    /// Of the output. Default 20000.
+    /// Of the output. Default 6000: the first 1500 and the last 4500.
     max_chars: Option<usize>,
     /// Behind ssh, su or docker: first type a line that makes that shell tell where commands end.
     #[serde(default)]
@@ -66,13 +67,24 @@ enum Place {
 async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     shell::check_command(&params.command)?;
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
-    let chars = max_chars(params.max_chars)?;
+    let bound = Bound::new(params.max_chars)?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
-    not_controlled(&entry).await?;
-    typable(&entry, false, false).await?;
-    let asked = Asked { command: params.command, chars, bootstrap: params.bootstrap };
-    let id = asked.deliver(&entry).await?;
-    wait(&context, &entry, id, timeout, chars, true).await
+    let id = deliver(&entry, params.command, params.bootstrap, bound).await?;
+    wait(&context, &entry, id, timeout, bound, true).await
+}
+
+/// Hands a command to the shell of a session. Returns its number.
+pub(super) async fn deliver(
+    entry: &Arc<Entry>,
+    command: String,
+    bootstrap: bool,
+    bound: Bound,
+) -> Result<CommandId, ToolError> {
+    not_controlled(entry).await?;
+    typable(entry, false, false).await?;
+    // wait_for_command may be asked for more of it.
+    let chars = bound.chars().max(policy::limits().result_chars);
+    Asked { command, chars, bootstrap }.deliver(entry).await
 }
 
 /// A command that is to be run.

@@ -1,27 +1,21 @@
-//! `wait_for_command`, and what `run_command` says in common with it.
+//! `wait_for_command`, and the wait for a command's end that `run_command` and `run_steps` share with it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{
-    Command, CommandId, Condition, Outcome, Output, Progress, Since, Spec, WaitError,
-};
+use awaitty_core::{Command, CommandId, Condition, Outcome, Progress, Since, Spec, WaitError};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::answer::check_room;
-use super::exit::ExitOutput;
-use super::params::{max_chars, timeout};
-use super::pending::Retry;
-use super::shown::{HOW_TO_READ, header};
-use super::state::StateOutput;
+use super::command_output::{Bound, CommandOutput, CommandView, End};
+use super::params::timeout;
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, RunningWait};
 use crate::error::ToolError;
 use crate::sessions::Entry;
-use crate::{policy, shell, text};
+use crate::{policy, shell};
 
 /// When it is looked whether a command has replaced its shell, after it began: nothing tells of it.
 const EXEC_LOOKS: [Duration; 5] = [
@@ -52,48 +46,6 @@ struct Params {
     max_chars: Option<usize>,
 }
 
-/// The result of a command. What does not apply is left out.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub(super) struct CommandOutput {
-    session_id: String,
-    command_id: u64,
-    /// `met`, `timeout`, `exited`, `closed`, `pending`, `continuation_prompt`, `full_screen`, `replaced` or
-    /// `shell_ended`.
-    outcome: &'static str,
-    finished: bool,
-    /// The command's status; the shell's, if that is what ended.
-    #[serde(flatten)]
-    exit: ExitOutput,
-    output: String,
-    /// Characters that are left out in the middle of `output`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    missing_chars: Option<usize>,
-    duration_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<String>,
-    /// Something was not closed; the line was cancelled and nothing was run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    continuation_prompt: Option<bool>,
-    /// It replaced the shell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replaced: Option<bool>,
-    /// The shell that it ran in is gone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shell_exited: Option<bool>,
-    #[serde(flatten)]
-    state: StateOutput,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    closed: Option<bool>,
-    #[serde(flatten)]
-    again: Retry,
-    seq: u64,
-    /// Of a command that did not finish.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    screen_text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-}
-
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_command",
@@ -105,7 +57,7 @@ pub(super) fn tool() -> Tool {
 
 async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
-    let chars = max_chars(params.max_chars)?;
+    let bound = Bound::new(params.max_chars)?;
     let entry = context.sessions.find(params.session_id.as_deref()).await?;
     let asked = params.command_id.map(CommandId);
     let found = entry.handle.call(move |driver| {
@@ -121,15 +73,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
         return Err(asked.map_or(WaitError::NoCommand, WaitError::NoSuchCommand).into());
     };
     // Who waits for a program whose screen is shown already knows of it, and waits for its end.
-    wait(&context, &entry, id, timeout, chars, !is_shown).await
-}
-
-/// How the wait for a command ended.
-enum End {
-    Over(Outcome),
-    FullScreen,
-    Replaced,
-    Pending,
+    wait(&context, &entry, id, timeout, bound, !is_shown).await
 }
 
 /// Waits for a command and says what became of it; also, if asked to, that it is a full-screen program.
@@ -138,50 +82,16 @@ pub(super) async fn wait(
     entry: &Arc<Entry>,
     id: CommandId,
     timeout: Duration,
-    chars: usize,
+    bound: Bound,
     tells_screen: bool,
 ) -> Answer<CommandOutput> {
     let end = wait_for_end(context, entry, id, timeout, tells_screen).await?;
-    let told = entry.handle.call(move |driver| {
-        let session = driver.session();
-        let command = session.command(id).cloned();
-        let frame = Arc::clone(session.frame());
-        let output = session.command_output(id);
-        let (exit, now) = (session.exit(), driver.now());
-        (command, output, frame, exit, now, driver.kind_of(id), StateOutput::of(driver))
-    });
-    let (command, output, frame, exit, now, kind, state) =
-        told.await.ok_or_else(ToolError::gone)?;
-    let Some(command) = command else {
-        return Err(WaitError::NoSuchCommand(id).into());
-    };
-    let ended = command.ended.unwrap_or(now);
-    let mut result = CommandOutput {
-        session_id: entry.id.clone(),
-        command_id: id.0,
-        duration_ms: ended.since(command.started).as_millis() as u64,
-        cwd: command.cwd.as_deref().map(text::visible),
-        seq: frame.seq().0,
-        exit: exit.into(),
-        state,
-        ..CommandOutput::default()
-    };
-    // Where there was nothing to run, nothing was printed; the status is the one before, as in $?.
-    if command.ran || !shell::is_nothing(&command.text) {
-        result.set_output(&output, chars);
-    }
-    result.set_end(&command, &end, kind);
-    if let End::Pending = end {
-        let limit = context.call_limit.unwrap_or_default();
-        let left = timeout.saturating_sub(limit).as_millis() as u64;
-        let again = json!({"session_id": entry.id, "command_id": id.0, "timeout_ms": left});
-        result.again = Retry::with("wait_for_command", again);
-    }
-    if !result.finished {
-        let screen = text::visible(&frame.text());
-        result.screen_text = Some(text::cut(screen, policy::limits().result_chars, HOW_TO_READ));
-    }
-    let text = result.describe(entry, &frame);
+    let view = entry.handle.call(move |driver| CommandView::of(driver, id));
+    let view = view.await.ok_or_else(ToolError::gone)?;
+    let view = view.ok_or(WaitError::NoSuchCommand(id))?;
+    let left = timeout.saturating_sub(context.call_limit.unwrap_or_default());
+    let result = CommandOutput::new(entry, &view, &end, bound, left);
+    let text = result.describe(entry, &view.frame);
     Ok((result, text))
 }
 
@@ -194,9 +104,12 @@ async fn wait_for_end(
 ) -> Result<End, ToolError> {
     let mut over = start(entry, Condition::Command(id), timeout).await?;
     let mut unclosed = start(entry, Condition::Unclosed(id), timeout).await?;
-    let mut full_screen = match tells_screen {
-        true => Some(start(entry, Condition::FullScreen(id), timeout).await?),
-        false => None,
+    let (mut full_screen, mut asks) = match tells_screen {
+        true => (
+            Some(start(entry, Condition::FullScreen(id), timeout).await?),
+            Some(start(entry, Condition::Asks(Some(id)), timeout).await?),
+        ),
+        false => (None, None),
     };
     let started = Instant::now();
     let limit = context.call_limit.filter(|limit| *limit < timeout).map(|limit| started + limit);
@@ -214,6 +127,10 @@ async fn wait_for_end(
             }
             is_full_screen = is_some_met(&mut full_screen) => match is_full_screen {
                 true => return Ok(End::FullScreen),
+                false => break,
+            },
+            asks = is_some_met(&mut asks) => match asks {
+                true => return Ok(End::Asks),
                 false => break,
             },
             () = until(next_look) => {
@@ -301,130 +218,5 @@ async fn until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
-    }
-}
-
-impl CommandOutput {
-    /// The output within its bound, with a note where something is missing.
-    fn set_output(&mut self, output: &Output, chars: usize) {
-        let (head, tail) = (text::visible(&output.head), text::visible(&output.tail));
-        let (all, missing) = (head.chars().count() + tail.chars().count(), output.missing);
-        if missing == 0 && all <= chars {
-            self.output = head;
-            return;
-        }
-        let note = |missing: usize| {
-            format!(
-                "\n… {missing} characters left out: read_output has the lines that are kept …\n"
-            )
-        };
-        let room = chars.saturating_sub(note(all + missing).chars().count());
-        let for_tail = room / 2;
-        let last = if missing > 0 { &tail } else { &head };
-        let end: String =
-            last.chars().skip(last.chars().count().saturating_sub(for_tail)).collect();
-        let start: String = head.chars().take(room - for_tail).collect();
-        let left_out = all + missing - start.chars().count() - end.chars().count();
-        self.missing_chars = Some(left_out);
-        self.output = start + &note(left_out) + &end;
-    }
-
-    /// Tells whether a shell says that a command is not complete, and takes what it says of our own part away.
-    fn is_unclosed(&mut self, command: &Command, kind: shell::Kind) -> bool {
-        if command.is_sentinel() {
-            return shell::unclosed(kind, &command.text, &self.output);
-        }
-        if command.ran {
-            return false;
-        }
-        let is_unclosed = shell::unclosed_group(kind, &command.text, &self.output);
-        self.output = shell::without_group(kind, &self.output);
-        is_unclosed
-    }
-
-    fn set_end(&mut self, command: &Command, end: &End, kind: Option<shell::Kind>) {
-        let outcome = match end {
-            End::Over(outcome) => *outcome,
-            End::FullScreen => {
-                self.outcome = "full_screen";
-                self.hint = Some(
-                    "a full-screen program runs: use send_input; wait_for_command tells of its end"
-                        .to_owned(),
-                );
-                return;
-            }
-            End::Replaced => {
-                self.outcome = "replaced";
-                self.replaced = Some(true);
-                self.hint =
-                    Some("the command replaced the shell: its end is the session's".to_owned());
-                return;
-            }
-            End::Pending => {
-                self.outcome = "pending";
-                return;
-            }
-        };
-        let is_unclosed = kind.is_some_and(|kind| self.is_unclosed(command, kind));
-        match (outcome, command.progress) {
-            (Outcome::Closed, _) => {
-                self.outcome = "closed";
-                self.closed = Some(true);
-                self.exit.exited = Some(true);
-            }
-            (_, Progress::Incomplete) | (_, Progress::Ended)
-                if is_unclosed || command.progress == Progress::Incomplete =>
-            {
-                self.outcome = "continuation_prompt";
-                self.continuation_prompt = Some(true);
-                self.hint = Some(
-                    "a quote, bracket or block is not closed; the line was cancelled and nothing was run: send all of it"
-                        .to_owned(),
-                );
-            }
-            (Outcome::Exited, _) => {
-                self.outcome = "exited";
-                self.shell_exited = Some(true);
-            }
-            (_, Progress::Ended) => {
-                self.outcome = "met";
-                self.finished = true;
-                // The shell may have exited since; what is asked for is the command's status.
-                self.exit =
-                    ExitOutput { exit_code: command.status, signal: None, ..self.exit.clone() };
-            }
-            (_, Progress::Lost) => {
-                self.outcome = "shell_ended";
-                self.shell_exited = Some(true);
-                self.hint =
-                    Some("the shell that ran it is gone; its status is not known".to_owned());
-            }
-            (_, _) => {
-                self.outcome = "timeout";
-                self.hint = Some(
-                    "it goes on: wait_for_command waits for it, send_input can stop it".to_owned(),
-                );
-            }
-        }
-    }
-
-    fn describe(&self, entry: &Entry, frame: &awaitty_core::Frame) -> String {
-        let status = self.exit.words();
-        let cwd = self.cwd.as_ref().map_or_else(String::new, |cwd| format!(" cwd={cwd}"));
-        let what = format!(
-            "{} command_id={}{status} duration_ms={}{cwd}{}",
-            self.outcome,
-            self.command_id,
-            self.duration_ms,
-            if self.finished { String::new() } else { self.state.words() }
-        );
-        let mut text = header(entry, frame, &what);
-        if let Some(note) = &self.hint {
-            text += &format!("\n{note}");
-        }
-        if let Some(how) = self.again.words() {
-            text += &format!("\n{how}");
-        }
-        text + "\n" + &self.output
     }
 }

@@ -156,10 +156,11 @@ impl WaitParam {
         }
         match self.command {
             Some(CommandParam::Id(id)) => {
-                conditions.push(Condition::Command(CommandId(id)));
+                let id = CommandId(id);
+                conditions.extend([Condition::Command(id), Condition::Asks(Some(id))]);
             }
             Some(CommandParam::Last(true)) => {
-                conditions.push(Condition::LastCommand { after: None });
+                conditions.extend([Condition::LastCommand { after: None }, Condition::Asks(None)]);
             }
             Some(CommandParam::Last(false)) | None => {}
         }
