@@ -155,6 +155,9 @@ pub const ACT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Of a command in a shell: a build takes a while.
 pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Of all steps of `run_steps` together.
+pub const STEPS_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// How long a shell that is starting, or on its way back to its prompt, is waited for before it is given a
 /// command. Start-up files that ask the network take seconds.
 pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -37,12 +37,13 @@ struct Face {
     positions: &'static [&'static str],
 }
 
-const FACES: [Face; 18] = [
+const FACES: [Face; 19] = [
     face("close_session", Some("close"), &["session_id"]),
     face("list_sessions", Some("ls"), &[]),
     face("read_output", Some("read"), &["session_id"]),
     face("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
     face("run_command", None, &["session_id", "command"]),
+    face("run_steps", None, &["steps"]),
     face("save_recording", None, &["session_id", "path"]),
     face("screenshot", None, &["session_id"]),
     face("search_output", Some("search"), &["pattern"]),

@@ -25,10 +25,11 @@ use crate::tools;
 use crate::tools::waiting::Waits;
 
 /// The tools that `--tools core` offers: what one terminal at a time needs.
-const CORE_TOOLS: [&str; 9] = [
+const CORE_TOOLS: [&str; 10] = [
     "close_session",
     "list_sessions",
     "run_command",
+    "run_steps",
     "send_input",
     "snapshot",
     "spawn",

@@ -60,8 +60,8 @@ fn is_brief(request: &ClientRequest) -> bool {
                 call.params.arguments.as_ref().is_some_and(|all| all.contains_key(name))
             };
             let tool = call.params.name.as_ref();
-            let waits =
-                tool.starts_with("wait_for_") || ["run_command", "close_session"].contains(&tool);
+            let waits = tool.starts_with("wait_for_")
+                || ["run_command", "run_steps", "close_session"].contains(&tool);
             !waits && !may_wait.into_iter().any(has)
         }
         ClientRequest::SubscriptionsListenRequest(_) => false,
@@ -291,7 +291,7 @@ mod tests {
         let empty = || serde_json::json!({});
         assert!(call("snapshot", empty()) && call("send_input", serde_json::json!({"input": "x"})));
         assert!(is_brief("tools/list", empty()));
-        for tool in ["wait_for_text", "wait_for_any", "run_command", "close_session"] {
+        for tool in ["wait_for_text", "wait_for_any", "run_command", "run_steps", "close_session"] {
             assert!(!call(tool, empty()), "{tool}");
         }
         for argument in ["wait", "submit", "secret"] {

@@ -15,6 +15,7 @@ mod pending;
 mod read_output;
 pub(crate) mod resize_session;
 mod run_command;
+mod run_steps;
 mod save_recording;
 mod schema;
 mod screenshot;
@@ -25,6 +26,7 @@ mod signal_channel;
 mod snapshot;
 mod spawn;
 mod state;
+mod step;
 pub(crate) mod styled;
 mod submit;
 mod typable;
@@ -212,12 +214,13 @@ const DESCRIBED_CHARS: usize = 80;
 
 /// All tools, sorted by name. Each is made when it is first asked for: its schemas take longer than most calls, and the command
 /// line needs one of them.
-static ALL: [(&str, LazyLock<Tool>); 18] = [
+static ALL: [(&str, LazyLock<Tool>); 19] = [
     ("close_session", LazyLock::new(close_session::tool)),
     ("list_sessions", LazyLock::new(list_sessions::tool)),
     ("read_output", LazyLock::new(read_output::tool)),
     ("resize_session", LazyLock::new(resize_session::tool)),
     ("run_command", LazyLock::new(run_command::tool)),
+    ("run_steps", LazyLock::new(run_steps::tool)),
     ("save_recording", LazyLock::new(save_recording::tool)),
     ("screenshot", LazyLock::new(screenshot::tool)),
     ("search_output", LazyLock::new(search_output::tool)),

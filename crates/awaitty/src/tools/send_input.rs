@@ -267,6 +267,16 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     perform(&context, &entry, &params, wanted, show).await
 }
 
+/// Checks what can be checked before anything is sent.
+pub(super) fn check(params: &Params) -> Result<(), ToolError> {
+    // A secret that is no variable may be typed by a person.
+    let is_asked = params.secret.as_ref().is_some_and(|name| std::env::var_os(name).is_none());
+    if params.submit && (params.input.is_none() || !params.keys.is_empty()) {
+        return Err(submits_input());
+    }
+    if is_asked { Ok(()) } else { items(params).map(drop) }
+}
+
 /// Sends the input to a session, and waits. `show` says how the screen is shown, given the frame before the input.
 pub(super) async fn perform(
     context: &Context,

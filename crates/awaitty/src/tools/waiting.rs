@@ -97,6 +97,10 @@ fn describe(tool: &str, arguments: &Value) -> Vec<Waiting> {
             vec![one(arguments, channel.map(|name| format!("a signal on {name}")))]
         }
         "run_command" => vec![one(arguments, quoted(&arguments["command"]))],
+        "run_steps" => {
+            let count = arguments["steps"].as_array().map_or(0, Vec::len);
+            vec![one(arguments, Some(format!("the end of {count} steps")))]
+        }
         "wait_for_command" => vec![one(arguments, Some("its command to end".to_owned()))],
         "wait_for_any" => {
             let waits = arguments["waits"].as_array().map_or(&[][..], Vec::as_slice);

@@ -31,6 +31,7 @@ import faults  # noqa: F401: its checks
 import machine  # noqa: F401: its checks
 import network  # noqa: F401: its checks
 import panes  # noqa: F401: its checks
+import steps  # noqa: F401: its checks
 from bad import BAD, KEPT, PLAIN
 from harness import HOME, PYTHON, begin, check, connect, expect, fields, gone, many, matched_row, output_lines, processes, times
 

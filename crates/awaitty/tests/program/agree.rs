@@ -53,6 +53,11 @@ fn waits() -> Vec<Step> {
         ("signal_channel", signal, "signal c --status 1 --message m"),
         ("wait_for_channel", json!({"channel": "c"}), "wait-for-channel c"),
         ("wait_for_any", any, any_line),
+        (
+            "run_steps",
+            json!({"session_id": "a", "steps": [{"input": "again\n", "wait": {"text": "again"}}]}),
+            r#"run-steps --session-id a '{"input": "again\n", "wait": {"text": "again"}}'"#,
+        ),
         ("send_input", json!({"session_id": "a", "keys": ["ctrl+d"]}), "send a --keys ctrl+d"),
         ("wait_for_exit", json!({"session_id": "a"}), "wait-for-exit a"),
         ("wait_for_text", json!({"session_id": "nope", "pattern": "x"}), "wait-for-text nope x"),

@@ -86,6 +86,22 @@ fn mistakes_of_names() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Steps, of which none is taken.
+fn mistakes_of_steps() -> Vec<(&'static str, Value)> {
+    vec![
+        ("run_steps", json!({"session_id": "up", "steps": []})),
+        ("run_steps", json!({"session_id": "up", "steps": vec![json!({"input": "a"}); 51]})),
+        ("run_steps", json!({"session_id": "up", "steps": [{"input": "a"}, {}]})),
+        ("run_steps", json!({"session_id": "up", "steps": [{"input": "a"}, {"keys": ["nope"]}]})),
+        ("run_steps", json!({"session_id": "up", "steps": [{"run": "ls", "input": "a"}]})),
+        (
+            "run_steps",
+            json!({"session_id": "up", "steps": [{"input": "a", "wait": {"text": "("}}]}),
+        ),
+        ("run_steps", json!({"session_id": "up", "steps": [{"session_id": "none", "input": "a"}]})),
+    ]
+}
+
 /// Calls that make no sense, one a line.
 fn mistakes() -> Vec<(&'static str, Value)> {
     let long = "x".repeat(4_097);
@@ -187,8 +203,8 @@ fn every_mistake() {
     server.call("spawn", json!({"command": "cat", "name": "up"}));
     server.call("spawn", json!({"command": "cat", "name": "other"}));
     server.call("spawn", json!({"command": "true", "name": "done", "wait": {"exit": true}}));
+    let calls = [mistakes(), mistakes_of_names(), mistakes_of_steps(), mistakes_of_files()];
     let mut text = String::new();
-    let calls = [mistakes(), mistakes_of_names(), mistakes_of_files()];
     for (tool, arguments) in calls.concat() {
         let answer = server.call(tool, arguments.clone());
         let (code, message) = (answer["code"].as_str(), answer["message"].as_str());

@@ -1,0 +1,120 @@
+//! One step of `run_steps`: it is checked before anything is sent.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Context;
+use super::params::parse;
+use super::send_input::{self, KeyParam};
+use super::wanted::WaitParam;
+use crate::error::ToolError;
+use crate::sessions::Entry;
+use crate::{shell, text};
+
+/// Characters of a step's input in its line.
+const INPUT_CHARS: usize = 40;
+
+/// One step, as it is given.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StepParam {
+    session_id: Option<String>,
+    input: Option<String>,
+    #[serde(default)]
+    keys: Vec<KeyParam>,
+    #[serde(default)]
+    paste: bool,
+    #[serde(default)]
+    submit: bool,
+    secret: Option<String>,
+    run: Option<String>,
+    wait: Option<WaitParam>,
+}
+
+/// What a step does.
+pub(super) enum Act {
+    Input(Box<send_input::Params>),
+    Run(String),
+    Nothing,
+}
+
+/// A step that makes sense.
+pub(super) struct Step {
+    pub(super) entry: Arc<Entry>,
+    pub(super) act: Act,
+    pub(super) wait: Option<WaitParam>,
+    /// As it was given.
+    pub(super) given: Value,
+}
+
+impl Step {
+    /// Checks a step, before anything is sent.
+    pub(super) async fn new(
+        context: &Context,
+        session_id: Option<&str>,
+        given: &Value,
+    ) -> Result<Step, ToolError> {
+        let step: StepParam = parse(given.clone())?;
+        let session_id = step.session_id.as_deref().or(session_id);
+        let entry = context.sessions.find(session_id).await?;
+        if let Some(wait) = &step.wait {
+            wait.wanted(&context.sessions.signals)?;
+        }
+        let has_input = step.input.is_some() || !step.keys.is_empty() || step.secret.is_some();
+        let act = match step.run {
+            Some(_) if has_input || step.submit || step.paste => {
+                return Err(ToolError::argument(
+                    "run: it is a shell command: leave out input, keys, paste, submit and secret, or make them another step",
+                ));
+            }
+            Some(command) => {
+                shell::check_command(&command)?;
+                Act::Run(command)
+            }
+            None if has_input || step.submit || step.paste => {
+                let params = send_input::Params {
+                    input: step.input,
+                    keys: step.keys,
+                    paste: step.paste,
+                    submit: step.submit,
+                    secret: step.secret,
+                    ..send_input::Params::default()
+                };
+                send_input::check(&params)?;
+                Act::Input(Box::new(params))
+            }
+            None if step.wait.is_some() => Act::Nothing,
+            None => {
+                return Err(ToolError::argument(
+                    "it does nothing: give input, keys, secret, run or wait",
+                ));
+            }
+        };
+        Ok(Step { entry, act, wait: step.wait, given: given.clone() })
+    }
+
+    /// Describes what it does in a few words.
+    pub(super) fn words(&self) -> String {
+        let quoted = |text: &str| {
+            let shown = text::visible(text).replace('\n', "\\n");
+            let short: String = shown.chars().take(INPUT_CHARS).collect();
+            let more = if short.len() < shown.len() { "…" } else { "" };
+            format!("\"{short}{more}\"")
+        };
+        let words = match &self.act {
+            Act::Run(command) => format!("run {}", quoted(command)),
+            Act::Nothing => "wait".to_owned(),
+            Act::Input(params) => {
+                let secret = params.secret.as_ref().map(|name| format!("secret {name}"));
+                let input = params.input.as_deref().map(quoted);
+                let key = |key: &Value| key.as_str().map_or_else(|| key.to_string(), str::to_owned);
+                let keys = self.given["keys"].as_array().into_iter().flatten().map(key);
+                let all = secret.into_iter().chain(input).chain(keys);
+                all.collect::<Vec<_>>().join(" ")
+            }
+        };
+        words.chars().take(2 * INPUT_CHARS).collect()
+    }
+}
