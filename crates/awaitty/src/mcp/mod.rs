@@ -36,11 +36,24 @@ use crate::error::ToolError;
 use crate::policy;
 use crate::tools::{self, Context, Reply, Tool};
 
-const INSTRUCTIONS: &str = "Drives terminal programs. spawn starts one; send_input types, and with `wait` \
-answers when something happened and shows what changed; wait_for_text, wait_for_screen_change and \
-wait_for_exit wait without polling. Waits look at what came after your last input, so call them after \
-sending: nothing is missed and nothing stale matches. Every result has a `seq` to pass as `since`. session_id may be left out where there is one session; a pane of the user's \
-tmux is one too (tmux:%3, see list_sessions).";
+/// What a model reads before it has seen any tool.
+const INSTRUCTIONS: &str = "\
+Runs terminal programs (shells, REPLs, TUIs, agent CLIs) and waits for what they do. Never sleep or poll.
+spawn starts a program. run_command runs a shell command and gives exactly its output and exit_code. send_input types; \
+with `wait` it answers when something happened and shows what changed. run_steps does several inputs in one call. \
+snapshot shows the screen.
+Which `wait`: text (regex) for a result you can name; change (ms) for full-screen programs and menus; ready for prompts \
+and REPLs; submit: true for chat boxes; exit for programs that end; command for a typed shell command; gone for \
+a spinner's text. Give several: the first that holds ends the wait, met_by names it.
+Waits look only at what came after your last input: nothing stale matches, your echo does not count, and nothing is \
+missed if you call later. since \"frame\" also accepts what a new screen shares with the old one, \"screen\" whatever is \
+visible.
+outcome: met, timeout, exited, closed, asks (the command waits for an answer: send_input), pending (after 50 s: call \
+again with `retry`, nothing is lost). These are results, not errors.
+Default timeouts: 10 s; change 5 s; exit, channel, wait_for_any 30 s; run_steps 60 s; run_command 120 s. Default max_chars: 20000; \
+run_command 6000.
+Each entry of `keys` is one keystroke. `selected:` names the highlighted row. Pass a result's seq as `since` to see what changed. \
+session_id may be left out while one session runs; a pane of the user's tmux is one too (tmux:%3, see list_sessions).";
 
 /// One client's way to the host.
 #[derive(Debug)]
@@ -81,11 +94,14 @@ fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
 }
 
 fn listed(tool: &Tool) -> ListedTool {
-    let mut hints = ToolAnnotations::new().read_only(tool.read_only).open_world(!tool.read_only);
-    // Of what only reads, these say nothing.
-    if !tool.read_only {
-        hints = hints.destructive(tool.destructive).idempotent(tool.idempotent);
-    }
+    // What is left out has its default: a tool may write, destroy and reach the world, and is not idempotent.
+    let hints = match tool.read_only {
+        true => ToolAnnotations::new().read_only(true).open_world(false),
+        false if tool.idempotent => {
+            ToolAnnotations::new().destructive(tool.destructive).idempotent(true)
+        }
+        false => ToolAnnotations::new().destructive(tool.destructive),
+    };
     let listed = ListedTool::new(tool.name, tool.description, Arc::clone(&tool.listed))
         .with_annotations(hints);
     match &tool.output {

@@ -168,7 +168,7 @@ where
     M: Made,
     F: Future<Output = Result<M, ToolError>> + Send + 'static,
 {
-    use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
+    use rmcp::handler::server::tool::schema_for_input;
     let input = schema::input(&schema_for_input::<P>().expect("parameters are an object"));
     Tool {
         name,
@@ -178,7 +178,7 @@ where
         idempotent: matches!(kind, Kind::Reads | Kind::Ends),
         listed: schema::listed(name, &input),
         input,
-        output: Some(schema::output(&schema_for_output::<M::Output>())),
+        output: Some(schema::output()),
         run: Box::new(move |context| {
             let run = run.clone();
             Box::pin(async move {

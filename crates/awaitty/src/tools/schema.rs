@@ -1,18 +1,13 @@
 //! Schemas as a model should read them: every byte of the tool list is paid for in each conversation.
 //!
 //! What is generated from the types says more than is needed: the format of integers, that what may be
-//! left out may be null, a definition apart for each type. The result of a tool explains itself, so of
-//! an output only the names and kinds of its fields are left.
+//! left out may be null, a definition apart for each type.
 
 use std::sync::Arc;
 
 use rmcp::model::JsonObject;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-
-/// The fields that are told of an output: the ones to decide by. The others come with what they apply to, and
-/// nothing forbids them.
-const TOLD: [&str; 6] = ["lines", "matches", "outcome", "output", "results", "sessions"];
 
 /// The parameters whose names say all that a model needs to know.
 const CLEAR: [&str; 22] = [
@@ -85,7 +80,7 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
         id.remove("description");
     }
     // Matters of taste, and of the person's; the command line has them.
-    for rare in ["font", "record_input", "version"] {
+    for rare in ["clear_env", "font", "record_input", "shell_integration", "ttl_ms", "version"] {
         fields.remove(rare);
     }
     for (name, field) in fields.iter_mut() {
@@ -116,22 +111,10 @@ fn forget_description(field: &mut Value) {
     }
 }
 
-/// Of the output of a tool: the fields at the top, and of which kind they are.
-pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
-    let whole = shorten(&Value::Object(schema.clone()), schema.get("$defs"));
-    let kind = |field: &Value| match field["type"].as_str() {
-        Some(kind) => json!({ "type": kind }),
-        None => json!({}),
-    };
-    let fields = whole["properties"].as_object().into_iter().flatten();
-    let fields = fields.filter(|(name, _)| TOLD.contains(&name.as_str()));
-    let fields: Map<String, Value> =
-        fields.map(|(name, field)| (name.clone(), kind(field))).collect();
-    let mut output = object(json!({"type": "object"}));
-    if !fields.is_empty() {
-        output.insert("properties".to_owned(), Value::Object(fields));
-    }
-    Arc::new(output)
+/// Returns the schema of an output: an object. The fields explain themselves, no client shows their schema to a model, and
+/// every byte of the list costs.
+pub(super) fn output() -> Arc<JsonObject> {
+    Arc::new(object(json!({"type": "object"})))
 }
 
 fn object(value: Value) -> JsonObject {
