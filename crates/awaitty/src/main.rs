@@ -1,6 +1,6 @@
 //! The command line: what is asked for is found out here, and done elsewhere.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::time::Duration;
 
 use awaitty::backend::{aside, limits, processes, tmux};
@@ -97,8 +97,8 @@ enum Command {
         /// Print the structured result as JSON.
         #[arg(long)]
         json: bool,
-        /// The program and its arguments, after --.
-        #[arg(required = true, last = true)]
+        /// The program and its arguments; options of run come before it.
+        #[arg(required = true, trailing_var_arg = true)]
         command: Vec<String>,
     },
     /// Sit down at a session's terminal; ctrl+] leaves it alone again.
@@ -166,8 +166,10 @@ fn main() {
 }
 
 fn parse_and_run() -> anyhow::Result<i32> {
-    let word = std::env::args_os().nth(1);
-    let matches = command(word.as_deref().and_then(OsStr::to_str)).get_matches();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let whole = command(words.get(1).and_then(|word| word.to_str()));
+    let words = cli::join_values(&whole, words);
+    let matches = whole.get_matches_from(words);
     let (name, of_tool) = matches.subcommand().expect("clap insists on one");
     match tools::find(&name.replace('-', "_")) {
         Some(tool) => Ok(cli::call(tool, of_tool)?),

@@ -1,7 +1,9 @@
 //! The command line's face of the tools: a subcommand each, made from the same schema that an MCP client
 //! reads, so that there is one description of every parameter.
 
+mod args;
 pub mod attach;
+mod escapes;
 pub mod run;
 mod saved;
 pub mod signal;
@@ -10,10 +12,10 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
+use self::args::{arguments, flag, flags, positional, properties, spawn_here};
 use crate::client::{Answered, Client};
-use crate::sessions::{OF_A_TERMINAL, SECRET_PREFIX};
 use crate::tools::{self, Tool};
 
 /// How a call ended, for the shell.
@@ -83,6 +85,17 @@ pub fn command_of(word: &str) -> Option<Command> {
     tools::find(face.tool).map(command)
 }
 
+/// Joins options whose value may be left out with the values behind them, as the parser wants them.
+pub fn join_values(whole: &Command, words: Vec<OsString>) -> Vec<OsString> {
+    let word = words.get(1).and_then(|word| word.to_str()).unwrap_or_default();
+    let subcommand = whole.find_subcommand(word);
+    let tool = subcommand.and_then(|found| tools::find(&found.get_name().replace('-', "_")));
+    match (subcommand, tool) {
+        (Some(subcommand), Some(tool)) => args::join_values(tool, subcommand, words),
+        _ => words,
+    }
+}
+
 fn kebab(name: &str) -> String {
     name.replace('_', "-")
 }
@@ -116,6 +129,9 @@ fn command(tool: &Tool) -> Command {
         "screenshot" | "save_recording" => {
             command = command.arg(extra("--force", "force", "Write over a file that is there"));
         }
+        "send_input" => {
+            command = command.arg(extra("--literal", "literal", "Send backslashes as they are"));
+        }
         "snapshot" => {
             command = command.arg(extra(
                 "--plain",
@@ -129,173 +145,7 @@ fn command(tool: &Tool) -> Command {
         let Some(field) = properties(&tool.input).get(*name) else { continue };
         command = command.arg(positional(tool, name, field));
     }
-    for (name, field) in properties(&tool.input) {
-        if face.positions.contains(&name.as_str()) || is_args(tool, name) {
-            continue;
-        }
-        match field["properties"].as_object() {
-            Some(inner) => {
-                for (part, field) in inner {
-                    command = command.arg(flag(&format!("{name}.{part}"), field));
-                }
-            }
-            None => command = command.arg(flag(name, field)),
-        }
-    }
-    command
-}
-
-/// The rest of a command line goes to `command` and `args` together.
-fn is_args(tool: &Tool, name: &str) -> bool {
-    tool.name == "spawn" && name == "args"
-}
-
-fn properties(schema: &Map<String, Value>) -> &Map<String, Value> {
-    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
-    schema.get("properties").and_then(Value::as_object).unwrap_or(&NONE)
-}
-
-fn help(field: &Value) -> String {
-    let text = field["description"].as_str().unwrap_or_default().replace('\n', " ");
-    text.strip_suffix('.').filter(|text| !text.contains(". ")).map_or(text.clone(), str::to_owned)
-}
-
-fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
-    let arg = Arg::new(name.to_owned()).help(help(field)).value_name(name.to_uppercase());
-    let required = tool.input.get("required").and_then(Value::as_array);
-    let required = required.is_some_and(|all| all.iter().any(|one| one == name));
-    if tool.name == "spawn" {
-        return arg
-            .required(true)
-            .num_args(1..)
-            .last(true)
-            .value_name("COMMAND")
-            .help("The program and its arguments, after --");
-    }
-    let arg = match field["type"].as_str() {
-        Some("array") => arg.num_args(1..),
-        // A pattern behind an optional session: with one argument it is the pattern.
-        _ => arg.allow_hyphen_values(
-            ["input", "pattern"].contains(&name) || tool.name == "wait_for_text",
-        ),
-    };
-    // Behind a session that may be left out nothing can be insisted on here; the tool does.
-    arg.required(required && !face_of(tool).positions.contains(&"session_id"))
-}
-
-fn flag(path: &str, field: &Value) -> Arg {
-    let long = kebab(&path.replace('.', "-"));
-    let arg = Arg::new(path.to_owned()).long(long).help(help(field));
-    let value = path.rsplit('.').next().unwrap_or(path).to_uppercase();
-    match field["type"].as_str() {
-        Some("boolean") => arg
-            .num_args(0..=1)
-            .require_equals(true)
-            .default_missing_value("true")
-            .value_parser(["true", "false"])
-            .hide_possible_values(true)
-            .value_name("true|false"),
-        Some("integer") => {
-            arg.value_parser(clap::value_parser!(i64)).allow_negative_numbers(true).value_name("N")
-        }
-        Some("number") => arg.value_parser(clap::value_parser!(f64)).value_name("N"),
-        Some("array") => arg.action(ArgAction::Append).num_args(1..).value_name(value),
-        Some("object") => arg.action(ArgAction::Append).value_name("NAME=VALUE"),
-        _ => arg.allow_hyphen_values(true).value_name(value),
-    }
-}
-
-/// The arguments of a tool's call.
-///
-/// # Errors
-/// What is wrong with them.
-pub fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, String> {
-    let mut arguments = Map::new();
-    for (name, field) in properties(&tool.input) {
-        let given = match field["properties"].as_object() {
-            Some(inner) => {
-                let part = |(part, field): (&String, &Value)| {
-                    let value = given(matches, &format!("{name}.{part}"), field)?;
-                    Ok(value.map(|value| (part.clone(), value)))
-                };
-                let parts: Result<Vec<_>, String> = inner.iter().map(part).collect();
-                let parts: Map<String, Value> = parts?.into_iter().flatten().collect();
-                (!parts.is_empty()).then_some(Value::Object(parts))
-            }
-            None if is_args(tool, name) => None,
-            None => given(matches, name, field)?,
-        };
-        if let Some(value) = given {
-            arguments.insert(name.clone(), value);
-        }
-    }
-    if tool.name == "spawn" {
-        let words = matches.get_raw("command").into_iter().flatten();
-        spawn_here(&mut arguments, words.map(|word| word.to_string_lossy().into_owned()));
-    }
-    if tool.name == "wait_for_text" && !arguments.contains_key("pattern") {
-        let Some(pattern) = arguments.remove("session_id") else {
-            return Err("give a pattern: awaitty wait-for-text [SESSION] PATTERN".to_owned());
-        };
-        arguments.insert("pattern".to_owned(), pattern);
-    }
-    Ok(Value::Object(arguments))
-}
-
-/// What was given for a parameter, as the value that its schema asks for.
-fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>, String> {
-    let Ok(all) = matches.try_get_raw(id) else { return Ok(None) };
-    let Some(all) = all else { return Ok(None) };
-    let all: Vec<String> = all.map(|value| value.to_string_lossy().into_owned()).collect();
-    let first = all.first().cloned().unwrap_or_default();
-    Ok(Some(match field["type"].as_str() {
-        Some("boolean") => json!(first == "true"),
-        Some("integer") => json!(first.parse::<i64>().map_err(|error| error.to_string())?),
-        Some("number") => json!(first.parse::<f64>().map_err(|error| error.to_string())?),
-        Some("string") => json!(first),
-        Some("array") if field["items"]["type"] == "integer" => {
-            let numbers: Result<Vec<i64>, _> = all.iter().map(|value| value.parse()).collect();
-            json!(numbers.map_err(|error| format!("--{}: {error}", kebab(id)))?)
-        }
-        Some("array") => all.iter().map(|value| loose(value)).collect(),
-        Some("object") => {
-            let pair = |value: &String| match value.split_once('=') {
-                Some((name, value)) => Ok((name.to_owned(), json!(value))),
-                None => Err(format!("--{}: {value:?} is not NAME=VALUE", kebab(id))),
-            };
-            Value::Object(all.iter().map(pair).collect::<Result<_, _>>()?)
-        }
-        _ => first.parse::<i64>().map_or_else(|_| loose(&first), |number| json!(number)),
-    }))
-}
-
-/// A text, or what it says if it is an object in JSON.
-fn loose(value: &str) -> Value {
-    let object = value.starts_with('{').then(|| serde_json::from_str(value).ok()).flatten();
-    object.unwrap_or_else(|| json!(value))
-}
-
-/// A program is started where its caller is, and with the caller's variables, not the daemon's.
-fn spawn_here(arguments: &mut Map<String, Value>, mut words: impl Iterator<Item = String>) {
-    arguments.insert("command".to_owned(), json!(words.next()));
-    arguments.insert("args".to_owned(), words.collect());
-    if let Ok(here) = std::env::current_dir() {
-        let given = arguments.get("cwd").and_then(Value::as_str).unwrap_or_default();
-        arguments.insert("cwd".to_owned(), json!(here.join(given)));
-    }
-    if arguments.get("clear_env") != Some(&json!(true)) {
-        let text = |text: OsString| text.into_string().ok();
-        let own = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
-        let own = own.filter(|(name, _)| {
-            !OF_A_TERMINAL.contains(&name.as_str()) && !name.starts_with(SECRET_PREFIX)
-        });
-        let mut env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
-        if let Some(Value::Object(given)) = arguments.remove("env") {
-            env.extend(given);
-        }
-        arguments.insert("env".to_owned(), Value::Object(env));
-        arguments.insert("clear_env".to_owned(), json!(true));
-    }
+    command.args(flags(tool).into_iter().map(|(path, field)| flag(&path, field)))
 }
 
 /// Calls a tool as the command line asks for it, prints the answer and gives the exit status.

@@ -127,7 +127,7 @@ pub(super) fn is_watched(matches: &ArgMatches) -> bool {
 pub(super) fn table(listed: &Answered) -> String {
     let sessions = listed.structured["sessions"].as_array().cloned().unwrap_or_default();
     if sessions.is_empty() {
-        return "no sessions: awaitty spawn -- COMMAND starts one\n".to_owned();
+        return "no sessions: awaitty spawn COMMAND starts one\n".to_owned();
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let state = |session: &Value| match (&session["exit_code"], &session["signal"]) {

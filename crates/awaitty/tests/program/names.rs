@@ -1,4 +1,4 @@
-//! Names that are taken: `if_exists`.
+//! Names that are taken: `if_exists`, and `awaitty restart`.
 
 use std::fs;
 
@@ -133,4 +133,32 @@ fn restarts_at_once_leave_one_program() {
     }
     server.end();
     assert_eq!(count(&command), 0);
+}
+
+#[test]
+fn the_command_line_restarts_a_session_as_it_was_started() {
+    let home = Home::new("again");
+    let script = "echo $(pwd) $COLOUR $1 $(stty size) $$; cat";
+    let mut spawn = home.command();
+    spawn.current_dir("/usr").env("COLOUR", "blue");
+    spawn.args(["spawn", "--json", "--name", "a", "--cols", "70", "--rows", "9"]);
+    spawn.args(["--wait-text", "9 70", "sh", "-c", script, "sh", "--one"]);
+    let first: Value = serde_json::from_slice(&spawn.output().unwrap().stdout).unwrap();
+    let second = home.json(&["restart", "a"]);
+    assert_eq!(
+        (&second["name"], &second["cols"], &second["rows"]),
+        (&json!("a"), &json!(70), &json!(9))
+    );
+    assert!(second["pid"] != first["pid"] && !is_running(&first["pid"]));
+    let shown = home.json(&["wait-for-text", "a", "9 70"]);
+    let line = format!("/usr blue --one 9 70 {}", second["pid"]);
+    assert_eq!(shown["screen_text"], line);
+    // What was restarted can be restarted, and what has no name by its id.
+    home.json(&["restart", "a"]);
+    let unnamed = home.json(&["spawn", "cat"]);
+    let anew = home.json(&["restart", unnamed["session_id"].as_str().unwrap()]);
+    assert!(anew["pid"] != unnamed["pid"] && !is_running(&unnamed["pid"]), "{anew}");
+    assert_eq!(home.json(&["ls"])["sessions"].as_array().unwrap().len(), 2);
+    let (status, _, errors) = home.run(&["restart", "nope"]);
+    assert!(status == 1 && errors.contains("there is no session \"nope\""), "{errors}");
 }
