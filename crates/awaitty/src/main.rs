@@ -84,6 +84,10 @@ enum Command {
         limits: policy::Limits,
     },
     /// Start a program, wait for its exit and print its screen.
+    #[command(
+        after_help = "The exit status is the program's own, 128+N if signal N ended it, 124 after a timeout, 4 if \
+        the session was closed, 1 for a mistake and 2 for a wrong command line."
+    )]
     Run {
         /// End it after so many milliseconds.
         #[arg(long, default_value_t = policy::TIMEOUT_MAX.as_millis() as u64)]

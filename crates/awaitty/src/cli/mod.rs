@@ -30,6 +30,10 @@ pub mod exit {
     pub const TIMEOUT: i32 = 3;
     /// The program exited first, or its session was closed.
     pub const EXITED: i32 = 4;
+    /// The timeout came first, where other statuses are the program's own; as of `timeout`.
+    pub const TIMEOUT_OF_RUN: i32 = 124;
+    /// Added to the number of the signal that ended a program; as shells do.
+    pub const SIGNAL_BASE: i32 = 128;
 }
 
 /// What of a tool is given by position, and the short name that it has besides its own.
@@ -115,6 +119,9 @@ fn command(tool: &Tool) -> Command {
         .long_about(tool.description)
         .arg(json.help("Print the structured result as JSON"))
         .visible_aliases(face.short);
+    if let Some(text) = after_help(tool) {
+        command = command.after_help(text);
+    }
     let extra = |name: &'static str, long, help| {
         Arg::new(name).long(long).action(ArgAction::SetTrue).help(help)
     };
@@ -208,7 +215,7 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         }
         _ => print(&answered, as_json)?,
     }
-    Ok(status(&answered))
+    Ok(if tool.name == "run_command" { own_status(&answered) } else { status(&answered) })
 }
 
 /// Colours are for a terminal, and not for everybody.
@@ -273,5 +280,35 @@ fn status(answered: &Answered) -> i32 {
         Some("timeout" | "pending") => exit::TIMEOUT,
         Some("exited" | "closed") => exit::EXITED,
         _ => exit::MET,
+    }
+}
+
+/// Returns what the help of a subcommand ends with.
+fn after_help(tool: &Tool) -> Option<&'static str> {
+    match tool.name {
+        "run_command" => Some(
+            "The exit status is the command's own, 124 after a timeout, 4 if the command did not finish for another \
+             reason, 1 for a mistake and 2 for a wrong command line.",
+        ),
+        "wait_for_any" => Some(
+            "Example: awaitty wait-for-any '{\"session_id\": \"build\", \"text\": \"error\"}' '{\"channel\": \"done\"}'",
+        ),
+        _ => None,
+    }
+}
+
+/// Returns the exit status of the program or the command that an answer is about.
+fn own_status(answered: &Answered) -> i32 {
+    let told = &answered.structured;
+    let code = told["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
+    let signal = told["signal"].as_str().and_then(tools::signal_number);
+    match told["outcome"].as_str() {
+        _ if answered.is_error => exit::ERROR,
+        // Nothing was run.
+        Some("continuation_prompt") => exit::ERROR,
+        Some("timeout" | "pending") => exit::TIMEOUT_OF_RUN,
+        // The status that the program has then is not its own.
+        Some("closed") => exit::EXITED,
+        _ => code.or(signal.map(|number| exit::SIGNAL_BASE + number)).unwrap_or(exit::EXITED),
     }
 }

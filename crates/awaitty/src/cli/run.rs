@@ -15,7 +15,7 @@ use crate::client::{Answered, Client};
 const WATCH_MS: u64 = 1_000;
 
 /// `awaitty run -- CMD`: starts it, waits for its exit and prints its screen. The session is closed then, and
-/// on a timeout too.
+/// on a timeout too. Returns the program's own exit status.
 ///
 /// # Errors
 /// If the daemon cannot be reached.
@@ -39,7 +39,7 @@ pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -
     waiting.clear();
     client.call("close_session", &json!({"session_id": id}), &mut |_| {})?;
     super::print(&ended, as_json)?;
-    Ok(super::status(&ended))
+    Ok(super::own_status(&ended))
 }
 
 /// `awaitty restart NAME`: ends a session and starts it with the parameters that it was started with.

@@ -97,3 +97,22 @@ pub(crate) fn signal(name: &str) -> Result<Signal, ToolError> {
         ))
     })
 }
+
+/// Returns the number of a signal by the name that results have for it.
+pub fn signal_number(name: &str) -> Option<i32> {
+    let unnamed = || name.strip_prefix("SIG")?.parse().ok();
+    signal(name).ok().map(Signal::as_raw).or_else(unnamed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signals_number_is_found_by_the_name_that_results_have() {
+        for number in [1, 9, 15, 34] {
+            assert_eq!(signal_number(&signal_name(number)), Some(number));
+        }
+        assert_eq!(signal_number("SIGNOPE"), None);
+    }
+}

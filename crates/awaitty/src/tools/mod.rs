@@ -40,6 +40,8 @@ pub(crate) mod waiting;
 mod wanted;
 mod why;
 
+pub use exit::signal_number;
+
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 

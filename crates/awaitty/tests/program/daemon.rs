@@ -147,6 +147,36 @@ fn how_a_call_ended_is_its_exit_status() {
 }
 
 #[test]
+fn run_exits_with_the_status_of_the_program() {
+    let home = Home::new("run-status");
+    let run = |args: &[&str]| home.run(args).0;
+    assert_eq!(run(&["run", "--", "sh", "-c", "exit 0"]), 0);
+    assert_eq!(run(&["run", "--", "sh", "-c", "exit 7"]), 7);
+    assert_eq!(run(&["run", "sh", "-c", "exit 8"]), 8, "without --");
+    assert_eq!(run(&["run", "--json", "--", "sh", "-c", "kill -TERM $$"]), 128 + 15);
+    assert_eq!(run(&["run", "--timeout-ms", "0", "--", "cat"]), 124);
+    assert_eq!(run(&["run", "--", "/no/such/program"]), 1);
+    assert_eq!(run(&["run"]), 2);
+    assert_eq!(home.json(&["ls"]), json!({"sessions": []}), "all are closed");
+}
+
+#[test]
+fn run_command_exits_with_the_status_of_the_command() {
+    let home = Home::new("command-status");
+    home.json(&["spawn", "--name", "a", "--", "bash", "--norc"]);
+    let run = |command: &str| home.run(&["run-command", "a", command]).0;
+    assert_eq!(run("true"), 0);
+    assert_eq!(home.run(&["run-command", "(exit 4)"]).0, 4, "the only session need not be named");
+    assert_eq!(run("(exit 5)"), 5);
+    assert_eq!(run("sh -c 'kill -9 $$'"), 128 + 9);
+    assert_eq!(run("echo 'open"), 1, "nothing was run");
+    assert_eq!(home.run(&["run-command", "nope", "true"]).0, 1);
+    assert_eq!(home.run(&["run-command", "a", "cat", "--timeout-ms", "100"]).0, 124);
+    home.json(&["send", "a", "--keys", "ctrl+c"]);
+    assert_eq!(run("exit 6"), 6, "of the shell");
+}
+
+#[test]
 fn a_program_is_started_where_its_caller_is() {
     let home = Home::new("here");
     let script = "echo $(pwd) $COLOUR $TERM; cat";

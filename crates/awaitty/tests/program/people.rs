@@ -160,12 +160,12 @@ fn colours_go_to_a_terminal_and_never_into_a_pipe() {
 fn run_starts_waits_and_prints() {
     let home = Home::new("run");
     let (status, text, _) = home.run(&["run", "--", "sh", "-c", "echo one; echo two; exit 3"]);
-    assert_eq!(status, 0);
+    assert_eq!(status, 3);
     let text = text.as_str().unwrap();
     assert!(text.contains("exit_code=3") && text.ends_with("1\tone\n2\ttwo\n"), "{text}");
-    let json = home.json(&["run", "--", "sh", "-c", "exit 3"]);
-    assert_eq!(json["exit_code"], 3);
-    assert_eq!(home.run(&["run", "--timeout-ms", "50", "--", "cat"]).0, 3);
+    let (status, json, _) = home.run(&["run", "--json", "--", "sh", "-c", "exit 3"]);
+    assert_eq!((status, &json["exit_code"]), (3, &json!(3)));
+    assert_eq!(home.run(&["run", "--timeout-ms", "50", "--", "cat"]).0, 124);
     assert_eq!(home.run(&["run", "--", "no-such-program"]).0, 1);
     assert_eq!(home.run(&["run"]).0, 2);
     assert_eq!(home.json(&["ls"]), json!({"sessions": []}));
