@@ -64,6 +64,28 @@ impl Client {
         Ok(client)
     }
 
+    /// Connects to the daemon if one runs, and insists on its being of our version. Starts none.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or is of another version.
+    pub fn running_daemon() -> io::Result<Option<Client>> {
+        match Client::connect(&socket::daemon_path()?) {
+            Ok(mut client) => {
+                client.check_version()?;
+                Ok(Some(client))
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Connects to the daemon whatever its version, starting it if nobody answers.
     ///
     /// # Errors

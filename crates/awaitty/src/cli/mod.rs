@@ -193,7 +193,12 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         print(&answered, as_json)?;
         return Ok(status(&answered));
     }
-    let mut client = Client::daemon()?;
+    let client = match tool.name {
+        // What is only looked at is not started.
+        "list_sessions" => Client::running_daemon()?,
+        _ => Some(Client::daemon()?),
+    };
+    let Some(mut client) = client else { return run::print_empty_list(as_json) };
     match tool.name {
         "screenshot" => {
             return saved::picture(&mut client, arguments, matches.get_flag("--force"), as_json);
@@ -208,7 +213,9 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     waiting.clear();
     let text = answered.structured["text"].as_str();
     match (tool.name, text) {
-        ("list_sessions", _) if !as_json => write(run::table(&answered).as_bytes())?,
+        ("list_sessions", _) if !as_json => {
+            write(run::table(&answered.structured).as_bytes())?;
+        }
         _ if paints && !answered.is_error => write(attach::painted(&answered).as_bytes())?,
         ("snapshot", Some(text)) if matches.get_flag("--plain") => {
             write(format!("{text}\n").as_bytes())?

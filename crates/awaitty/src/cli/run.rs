@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::thread;
+use std::time::Duration;
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Waiting, exit};
-use crate::client::{Answered, Client};
+use crate::client::Client;
 
 /// How often a list that is watched is made anew although nothing changed: for its ages.
 const WATCH_MS: u64 = 1_000;
@@ -93,18 +94,38 @@ impl Interrupts {
     }
 }
 
-/// `awaitty ls --watch`: the table, made anew when a session changes.
+/// Prints the list of sessions that there is without a daemon.
+///
+/// # Errors
+/// If standard output cannot be written.
+pub(super) fn print_empty_list(as_json: bool) -> io::Result<i32> {
+    let none = json!({"sessions": []});
+    let text = if as_json { format!("{none}\n") } else { table(&none) };
+    super::write(text.as_bytes())?;
+    Ok(exit::MET)
+}
+
+/// `awaitty ls --watch`: the table, made anew when a session changes, or when a daemon is there.
 ///
 /// # Errors
 /// If the daemon goes away.
 pub fn watch_list() -> io::Result<i32> {
-    let mut client = Client::daemon()?;
-    loop {
-        let listed = client.call("list_sessions", &json!({}), &mut |_| {})?;
+    let draw = |listed: &Value| {
         let mut stdout = io::stdout();
-        write!(stdout, "\x1b[H\x1b[J{}", table(&listed).replace('\n', "\r\n"))?;
-        stdout.flush()?;
-        let sessions = listed.structured["sessions"].as_array().cloned().unwrap_or_default();
+        write!(stdout, "\x1b[H\x1b[J{}", table(listed).replace('\n', "\r\n"))?;
+        stdout.flush()
+    };
+    let mut client = loop {
+        match Client::running_daemon()? {
+            Some(client) => break client,
+            None => draw(&json!({"sessions": []}))?,
+        }
+        thread::park_timeout(Duration::from_millis(WATCH_MS));
+    };
+    loop {
+        let listed = client.call("list_sessions", &json!({}), &mut |_| {})?.structured;
+        draw(&listed)?;
+        let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
         let change = |session: &Value| json!({"session_id": session["session_id"], "change": 0, "since": session["seq"]});
         let running = sessions.iter().filter(|session| session["state"] == "running");
         let mut waits: Vec<Value> = running.map(change).take(99).collect();
@@ -124,8 +145,8 @@ pub(super) fn is_watched(matches: &ArgMatches) -> bool {
 }
 
 /// The sessions as a table, its columns as wide as they must be.
-pub(super) fn table(listed: &Answered) -> String {
-    let sessions = listed.structured["sessions"].as_array().cloned().unwrap_or_default();
+pub(super) fn table(listed: &Value) -> String {
+    let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
     if sessions.is_empty() {
         return "no sessions: awaitty spawn COMMAND starts one\n".to_owned();
     }

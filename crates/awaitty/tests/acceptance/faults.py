@@ -479,15 +479,15 @@ async def a_killed_daemon_is_told_of_and_replaced():
             await client.call(3, "list_sessions")
             os.kill(pid, signal.SIGKILL)
             expect(await asyncio.wait_for(client.process.wait(), 5) != 0, "an end that is no success", "0")
-        status, told, errors = await command(env, "ls", "--json")
-        expect((status, told) == (0, {"sessions": []}) and "the daemon before had died" in errors, "a new daemon that says so", [status, told, errors])
+        status, told, errors = await command(env, "search", "UP", "--json")
+        expect((status, told["matches"]) == (0, []) and "the daemon before had died" in errors, "a new daemon that says so", [status, told, errors])
         left = await gone(mark.encode(), 2)
         strays = [words for words in all_words() if words == "sleep 601"]
         expect(not left and not strays, "no process left", [list(left.values()), strays])
         expect([name for name in sockets() if name.endswith(".sock")] == ["daemon.sock"], "one socket", sockets())
         texts = printed(env["AWAITTY_RECORDINGS"])
         expect(texts == ["UP\r\n"], "what was recorded", texts)
-        expect((await command(env, "ls", "--json"))[2] == "", "it is said once", "again")
+        expect((await command(env, "search", "UP", "--json"))[2] == "", "it is said once", "again")
     finally:
         await command(env, "daemon", "stop", "--json")
 

@@ -57,10 +57,11 @@ fn all_commands() -> Vec<String> {
 fn fifty_calls_at_once_start_one_daemon() {
     let home = Home::new("fifty");
     thread::scope(|scope| {
-        let calls: Vec<_> = (0..50).map(|_| scope.spawn(|| home.run(&["ls", "--json"]))).collect();
+        let call = || home.run(&["search", "x", "--json"]);
+        let calls: Vec<_> = (0..50).map(|_| scope.spawn(call)).collect();
         for call in calls {
             let (status, json, errors) = call.join().unwrap();
-            assert_eq!((status, json), (0, json!({"sessions": []})), "{errors}");
+            assert_eq!((status, &json["matches"]), (0, &json!([])), "{errors}");
         }
     });
     let daemons = processes_of(&home.dir);
@@ -69,6 +70,24 @@ fn fifty_calls_at_once_start_one_daemon() {
         1,
         "{daemons:?}"
     );
+}
+
+#[test]
+fn a_list_starts_no_daemon() {
+    let home = Home::new("list");
+    assert_eq!(home.run(&["ls", "--json"]), (0, json!({"sessions": []}), String::new()));
+    assert_eq!(home.run(&["list-sessions", "--json"]).1, json!({"sessions": []}));
+    let (status, text, errors) = home.run(&["ls"]);
+    assert!(status == 0 && text.as_str().unwrap().starts_with("no sessions"), "{text} {errors}");
+    assert_eq!(processes_of(&home.dir), Vec::<String>::new());
+    // What one that was killed left behind is none either.
+    home.json(&["spawn", "--", "cat"]);
+    let pid = daemon_pid(&home);
+    let guard = guard_of(pid);
+    kill_process(pid, Signal::KILL).unwrap();
+    wait_for_end(guard);
+    assert_eq!(home.json(&["ls"]), json!({"sessions": []}));
+    assert_eq!(processes_of(&home.dir), Vec::<String>::new());
 }
 
 #[test]
@@ -83,13 +102,13 @@ fn a_daemon_that_was_killed_is_cleaned_up_after() {
     let pid = daemon_pid(&home);
     kill_process(pid, Signal::KILL).unwrap();
     wait_for_end(pid);
-    let (status, json, errors) = home.run(&["ls", "--json"]);
-    assert_eq!((status, json), (0, json!({"sessions": []})));
+    let (status, json, errors) = home.run(&["search", "UP", "--json"]);
+    assert_eq!((status, &json["matches"]), (0, &json!([])));
     assert!(errors.contains("the daemon before had died"), "{errors}");
     let left = processes_of(&home.dir);
     assert!(left.iter().all(|command| command.contains(" daemon ")), "{left:?}");
     assert!(!all_commands().iter().any(|command| command.starts_with(&bare)));
-    let (_, _, errors) = home.run(&["ls"]);
+    let (_, _, errors) = home.run(&["search", "UP"]);
     assert_eq!(errors, "", "it is said once");
 }
 
@@ -221,13 +240,13 @@ fn a_daemon_of_another_version_is_said_to_be_one() {
     }
     drop(listener);
     // Nobody answers now, so the file is replaced.
-    assert_eq!(home.run(&["ls"]).0, 0);
+    assert_eq!(home.run(&["search", "x"]).0, 0);
 }
 
 #[test]
 fn only_we_can_use_the_socket() {
     let home = Home::new("mode");
-    home.json(&["ls"]);
+    home.json(&["search", "x"]);
     let mode = |path: &str| fs::metadata(home.dir.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("awaitty"), 0o700);
     assert_eq!(mode("awaitty/daemon.sock"), 0o600);
@@ -270,7 +289,6 @@ fn waits_end_as_closed_when_the_daemon_is_stopped() {
 #[test]
 fn a_run_that_is_interrupted_ends_its_program() {
     let home = Home::new("interrupted");
-    home.json(&["ls"]);
     let mut run = home.command().args(["run", "--", "cat"]).spawn().unwrap();
     while home.json(&["ls"])["sessions"][0]["waits"] != json!(1) {}
     kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
