@@ -33,6 +33,8 @@ import machine  # noqa: F401: its checks
 import network  # noqa: F401: its checks
 import panes  # noqa: F401: its checks
 import steps  # noqa: F401: its checks
+import tuis  # noqa: F401: its checks
+import tuis_heavy  # noqa: F401: its checks
 from bad import BAD, KEPT, PLAIN
 from harness import HOME, PYTHON, begin, check, connect, expect, fields, gone, many, matched_row, output_lines, processes, times
 
