@@ -296,7 +296,7 @@ fn s3_2_a_pattern_is_tried_on_rows_and_on_unwrapped_lines() {
 }
 
 #[test]
-fn s3_3_the_echo_of_ones_own_input_is_not_output() {
+fn s3_4_the_echo_of_ones_own_input_is_not_output() {
     let script = [
         (0, Print("$ ")),
         (5, Type("echo READY\r")),
@@ -315,7 +315,7 @@ fn s3_3_the_echo_of_ones_own_input_is_not_output() {
 }
 
 #[test]
-fn s3_4_no_transient_is_missed_by_a_wait_that_runs() {
+fn s3_5_no_transient_is_missed_by_a_wait_that_runs() {
     for transient in
         ["PASS\r\x1b[K", "PASS\r    ", "PASS\x1b[2J", "PASS\x1b[?1049h", "PASS\r\n\n\n\n\n\n\n\n"]
     {
@@ -326,7 +326,7 @@ fn s3_4_no_transient_is_missed_by_a_wait_that_runs() {
 }
 
 #[test]
-fn s3_4_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
+fn s3_5_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
     let script = [
         (0, Type("x")),
         (10, Print("PASS")),
@@ -338,7 +338,7 @@ fn s3_4_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
 }
 
 #[test]
-fn s3_4_a_wait_that_is_called_later_finds_what_was_gone_when_it_was_read() {
+fn s3_5_a_wait_that_is_called_later_finds_what_was_gone_when_it_was_read() {
     let script = [
         (0, Type("x")),
         (10, Print("PASS\r\x1b[K")),
@@ -352,7 +352,7 @@ fn s3_4_a_wait_that_is_called_later_finds_what_was_gone_when_it_was_read() {
 }
 
 #[test]
-fn s3_4_of_a_flood_only_its_first_flashes_are_kept() {
+fn s3_5_of_a_flood_only_its_first_flashes_are_kept() {
     let script = [
         (0, Type("x")),
         (10, Print("[1]\r\x1b[K[2]\r\x1b[K[3]\r\x1b[K[4]\r\x1b[K[5]\r\x1b[K")),
@@ -364,7 +364,7 @@ fn s3_4_of_a_flood_only_its_first_flashes_are_kept() {
 }
 
 #[test]
-fn s3_5_match_then_exit_then_timeout() {
+fn s3_6_match_then_exit_then_timeout() {
     let script = [
         (0, Wait(text("DONE"), Since::Input, 10)),
         (1, Wait(text("else"), Since::Input, 50)),
@@ -375,13 +375,13 @@ fn s3_5_match_then_exit_then_timeout() {
 }
 
 #[test]
-fn s3_5_what_was_read_counts_before_the_timeout() {
+fn s3_6_what_was_read_counts_before_the_timeout() {
     let script = [(0, Wait(text("DONE"), Since::Input, 10)), (9, PrintPart("DONE"))];
     check(&script, &["@10 w1 Met \"DONE\" line 1 fresh"]);
 }
 
 #[test]
-fn s3_6_an_exited_program_is_answered_at_once() {
+fn s3_7_an_exited_program_is_answered_at_once() {
     let script = [
         (0, Print("LAST WORDS")),
         (1, Do::Exit(0)),
@@ -626,7 +626,7 @@ fn s4_an_echo_alone_is_not_a_change() {
 }
 
 #[test]
-fn s4_settled_holds_whether_or_not_anything_changed() {
+fn s5_settled_holds_whether_or_not_anything_changed() {
     let script = [
         (0, Print("x")),
         (1000, Type("y\r")),
@@ -644,7 +644,7 @@ fn s4_settled_holds_whether_or_not_anything_changed() {
 }
 
 #[test]
-fn s4_settled_counts_from_when_the_program_has_read_its_input() {
+fn s5_settled_counts_from_when_the_program_has_read_its_input() {
     let script = [
         (0, Type("y\r")),
         (0, Unread(true)),
@@ -655,7 +655,7 @@ fn s4_settled_counts_from_when_the_program_has_read_its_input() {
 }
 
 #[test]
-fn s4_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
+fn s5_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
     let script = [
         (0, Type("\x1by")),
         (0, Pending(true)),
@@ -667,7 +667,7 @@ fn s4_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
 }
 
 #[test]
-fn s5_exit_is_waited_for() {
+fn s7_exit_is_waited_for() {
     let script = [
         (0, Wait(Condition::Exit, Since::Now, 100)),
         (1, Wait(Condition::Exit, Since::Now, 10)),
@@ -677,7 +677,7 @@ fn s5_exit_is_waited_for() {
 }
 
 #[test]
-fn s7_closing_ends_the_waits_at_once() {
+fn s10_closing_ends_the_waits_at_once() {
     let script = [
         (0, Wait(text("x"), Since::Input, 9999)),
         (1, Wait(Condition::Exit, Since::Now, 9999)),
@@ -688,7 +688,7 @@ fn s7_closing_ends_the_waits_at_once() {
 }
 
 #[test]
-fn s7_a_timeout_of_nothing_checks_once() {
+fn s10_a_timeout_of_nothing_checks_once() {
     check(&[(0, Wait(text("x"), Since::Input, 0))], &["@0 w1 Timeout"]);
 }
 
@@ -722,7 +722,7 @@ fn a_screen_that_shrinks_is_a_change_for_waits_that_run_and_for_later_ones() {
 }
 
 #[test]
-fn s7_a_cancelled_wait_leaves_nothing() {
+fn s10_a_cancelled_wait_leaves_nothing() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     let deadline = Some(Time::from_ms(500));
     let conditions = [text("x"), gone("^"), change(9), settled(9), Condition::Exit];
