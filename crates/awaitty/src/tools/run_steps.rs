@@ -41,7 +41,7 @@ struct Params {
     steps: Vec<Value>,
     /// "last" (default) or "each": what changed in all, or also after each.
     show: Option<ShowParam>,
-    /// Of the whole. Default 60000.
+    /// For all steps. Default 60000.
     timeout_ms: Option<u64>,
 }
 
@@ -96,7 +96,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "run_steps",
-        "Several inputs in one call, each sent when the wait before it is met; stops at the first that is not. Saves turns.",
+        "Sends several inputs in one call, each when the wait of the one before is met; stops at the first that is not. Saves turns.",
         Kind::Acts,
         run,
     )
@@ -210,7 +210,9 @@ impl Running {
         };
         let mut result = taken.unwrap_or_else(|error| {
             let why = Some(format!("{}: {}", error.code, error.message));
-            let output = StepOutput { outcome: "refused", why, ..StepOutput::default() };
+            // The program ended after the step before.
+            let outcome = if error.code == "exited" { "exited" } else { "refused" };
+            let output = StepOutput { outcome, why, ..StepOutput::default() };
             StepResult { output, text: String::new(), more: More::Nothing }
         });
         result.output.elapsed_ms = now.elapsed().as_millis() as u64;
