@@ -67,6 +67,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Returns whether `--tools core` was asked for, for its short list.
+    pub(super) fn is_core(&self) -> bool {
+        self.tools == CORE_TOOLS
+    }
+
     pub(super) fn offer(&self, tool: &tools::Tool) -> bool {
         self.tools.contains(&tool.name)
     }

@@ -93,7 +93,8 @@ fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
     answer
 }
 
-fn listed(tool: &Tool) -> ListedTool {
+/// Returns a tool as clients see it; briefly for a client that has asked for a short list.
+fn listed(tool: &Tool, is_brief: bool) -> ListedTool {
     // What is left out has its default: a tool may write, destroy and reach the world, and is not idempotent.
     let hints = match tool.read_only {
         true => ToolAnnotations::new().read_only(true).open_world(false),
@@ -102,9 +103,11 @@ fn listed(tool: &Tool) -> ListedTool {
         }
         false => ToolAnnotations::new().destructive(tool.destructive),
     };
-    let listed = ListedTool::new(tool.name, tool.description, Arc::clone(&tool.listed))
-        .with_annotations(hints);
+    let input = if is_brief { &tool.brief } else { &tool.listed };
+    let listed = ListedTool::new(tool.name, tool.description, Arc::clone(input));
+    let listed = listed.with_annotations(hints);
     match &tool.output {
+        Some(_) if is_brief => listed.with_raw_output_schema(tools::any_output()),
         Some(output) => listed.with_raw_output_schema(Arc::clone(output)),
         None => listed,
     }
@@ -129,7 +132,9 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let offered = tools::all().filter(|tool| self.offers(tool));
-        Ok(ListToolsResult::with_all_items(offered.map(listed).collect()))
+        let is_brief = self.host.options.is_core();
+        let listed = offered.map(|tool| listed(tool, is_brief));
+        Ok(ListToolsResult::with_all_items(listed.collect()))
     }
 
     async fn call_tool(

@@ -97,7 +97,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "list_sessions",
-        "Lists the terminals there are, and what state they are in.",
+        "Lists the sessions with their state and exit code, and the panes of the user's tmux.",
         Kind::Reads,
         run,
     )

@@ -41,6 +41,7 @@ mod wanted;
 mod why;
 
 pub use exit::signal_number;
+pub use schema::any_output;
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -131,8 +132,10 @@ pub struct Tool {
     pub idempotent: bool,
     /// What it takes.
     pub input: Arc<JsonObject>,
-    /// The same, as a model reads it.
+    /// The same, as the list of all tools has it.
     pub listed: Arc<JsonObject>,
+    /// The same, as the list of a few tools has it.
+    pub brief: Arc<JsonObject>,
     /// What it gives; nothing if that may be a picture, since clients insist on what is promised here.
     pub output: Option<Arc<JsonObject>>,
     run: Run,
@@ -170,17 +173,19 @@ where
     M: Made,
     F: Future<Output = Result<M, ToolError>> + Send + 'static,
 {
-    use rmcp::handler::server::tool::schema_for_input;
+    use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
     let input = schema::input(&schema_for_input::<P>().expect("parameters are an object"));
+    let listed = schema::listed(name, &input);
     Tool {
         name,
         description,
         read_only: matches!(kind, Kind::Reads),
         destructive: matches!(kind, Kind::Ends),
         idempotent: matches!(kind, Kind::Reads | Kind::Ends),
-        listed: schema::listed(name, &input),
+        brief: schema::brief(name, &listed),
+        listed,
         input,
-        output: Some(schema::output()),
+        output: Some(schema::output(&schema_for_output::<M::Output>())),
         run: Box::new(move |context| {
             let run = run.clone();
             Box::pin(async move {

@@ -54,7 +54,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "read_output",
-        "Lines of output by absolute number, also those that left the screen.",
+        "Reads lines of output by absolute line number, including lines that scrolled off the screen.",
         Kind::Reads,
         run,
     )

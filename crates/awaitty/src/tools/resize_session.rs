@@ -39,7 +39,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "resize_session",
-        "Changes a terminal's size; the program is told.",
+        "Changes the size of a terminal; the program gets SIGWINCH.",
         Kind::Acts,
         run,
     )

@@ -25,11 +25,11 @@ use crate::shell::{self, Keys, Nonce};
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// Of one line or several.
+    /// One line or several.
     command: String,
     /// Default 120000; then it goes on, see wait_for_command.
     timeout_ms: Option<u64>,
-    /// Of the output. Default 6000: the first 1500 and the last 4500.
+    /// Characters of the output. Default 6000: the first 1500 and the last 4500.
     max_chars: Option<usize>,
     /// Behind ssh, su or docker: first type a line that makes that shell tell where commands end.
     #[serde(default)]
@@ -39,7 +39,7 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "run_command",
-        "Runs a command in a session's shell, at its prompt; gives exactly its output, exit_code and cwd.",
+        "Runs a command in a session's shell, at its prompt. Returns exactly its output, exit_code and cwd.",
         Kind::Acts,
         run,
     )

@@ -46,7 +46,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "save_recording",
-        "Saves what a session spawned with `record` has shown so far.",
+        "Saves the recording of a session that was spawned with `record`.",
         Kind::Acts,
         run,
     )

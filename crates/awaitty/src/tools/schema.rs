@@ -9,8 +9,21 @@ use rmcp::model::JsonObject;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+/// The fields of an output that are listed: the ones to decide by. Others may come with them.
+const LISTED_FIELDS: [&str; 9] = [
+    "exit_code",
+    "lines",
+    "matches",
+    "outcome",
+    "output",
+    "results",
+    "seq",
+    "session_id",
+    "sessions",
+];
+
 /// The parameters whose names say all that a model needs to know.
-const CLEAR: [&str; 22] = [
+const CLEAR: [&str; 21] = [
     "args",
     "channel",
     "clear_env",
@@ -27,7 +40,6 @@ const CLEAR: [&str; 22] = [
     "max_chars",
     "message",
     "mode",
-    "record",
     "scale",
     "shell_integration",
     "show_cursor",
@@ -68,7 +80,7 @@ pub(super) fn input(schema: &JsonObject) -> Arc<JsonObject> {
     Arc::new(object(shorten(&Value::Object(schema.clone()), schema.get("$defs"))))
 }
 
-/// Of the input of a tool, for a model: what `send_input` explains is not explained again.
+/// Returns the input of a tool as the list of all tools has it: `send_input` explains `wait` for all of them.
 pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     let mut short = JsonObject::clone(input);
     let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
@@ -79,8 +91,24 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     {
         id.remove("description");
     }
-    // Matters of taste, and of the person's; the command line has them.
-    for rare in ["clear_env", "font", "record_input", "shell_integration", "ttl_ms", "version"] {
+    // Matters of taste; the command line has them.
+    for rare in ["font", "record_input", "version"] {
+        fields.remove(rare);
+    }
+    if matches!(tool, "spawn" | "resize_session") {
+        fields.insert("wait".into(), json!({"type": "object", "description": "As of send_input"}));
+    }
+    Arc::new(short)
+}
+
+/// Returns the input of a tool as `--tools core` has it: without rare parameters, and without descriptions of those whose
+/// names say enough.
+pub(super) fn brief(tool: &str, listed: &Arc<JsonObject>) -> Arc<JsonObject> {
+    let mut short = JsonObject::clone(listed);
+    let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
+        return Arc::new(short);
+    };
+    for rare in ["clear_env", "record", "shell_integration", "ttl_ms"] {
         fields.remove(rare);
     }
     for (name, field) in fields.iter_mut() {
@@ -99,9 +127,6 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
         let clear = conditions.iter_mut().filter(|(name, _)| CLEAR.contains(&name.as_str()));
         clear.for_each(|(_, field)| forget_description(field));
     }
-    if matches!(tool, "spawn" | "resize_session") {
-        fields.insert("wait".into(), json!({"type": "object", "description": "As of send_input"}));
-    }
     Arc::new(short)
 }
 
@@ -111,9 +136,26 @@ fn forget_description(field: &mut Value) {
     }
 }
 
-/// Returns the schema of an output: an object. The fields explain themselves, no client shows their schema to a model, and
-/// every byte of the list costs.
-pub(super) fn output() -> Arc<JsonObject> {
+/// Returns the output of a tool as the list of all tools has it: the kinds of the fields to decide by.
+pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
+    let whole = shorten(&Value::Object(schema.clone()), schema.get("$defs"));
+    let kind = |field: &Value| match field["type"].as_str() {
+        Some(kind) => json!({ "type": kind }),
+        None => json!({}),
+    };
+    let fields = whole["properties"].as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| LISTED_FIELDS.contains(&name.as_str()));
+    let fields: Map<String, Value> =
+        fields.map(|(name, field)| (name.clone(), kind(field))).collect();
+    let mut output = JsonObject::clone(&any_output());
+    if !fields.is_empty() {
+        output.insert("properties".to_owned(), Value::Object(fields));
+    }
+    Arc::new(output)
+}
+
+/// Returns the output of a tool as `--tools core` has it: an object.
+pub fn any_output() -> Arc<JsonObject> {
     Arc::new(object(json!({"type": "object"})))
 }
 

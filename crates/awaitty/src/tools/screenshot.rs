@@ -68,7 +68,12 @@ impl Format {
 
 pub(super) fn tool() -> Tool {
     // Of an image nothing structured is given, and clients would miss what was promised.
-    let tool = super::tool("screenshot", "A picture of the screen.", Kind::Acts, run);
+    let tool = super::tool(
+        "screenshot",
+        "Takes a picture of the screen; snapshot gives its text.",
+        Kind::Acts,
+        run,
+    );
     Tool { output: None, ..tool }
 }
 

@@ -68,7 +68,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "search_output",
-        "Finds lines that match a regex in one session or in all.",
+        "Searches the output of one session, or of all, for a regex, scrollback included.",
         Kind::Reads,
         run,
     )

@@ -107,7 +107,7 @@ pub(super) enum Item {
 pub(super) fn tool() -> Tool {
     super::tool(
         "send_input",
-        "Types into a program. With `wait` it answers when something happened, and shows what changed.",
+        "Types into a program. With `wait` it returns when a condition holds, and shows what changed.",
         Kind::Acts,
         run,
     )

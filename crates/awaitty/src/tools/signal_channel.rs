@@ -24,7 +24,7 @@ struct Params {
     #[serde(default)]
     #[schemars(skip)]
     tmux: bool,
-    /// Told to the wait, as an exit status.
+    /// An exit status for the wait.
     status: Option<i64>,
     /// At most 4 KiB.
     message: Option<String>,
@@ -50,7 +50,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "signal_channel",
-        "Signals a channel: whoever waits for it by wait_for_channel, now or later, is answered.",
+        "Signals a channel: wait_for_channel on it returns, also one that is called later.",
         Kind::Acts,
         run,
     )

@@ -103,7 +103,7 @@ enum Format {
 pub(super) fn tool() -> Tool {
     super::tool(
         "snapshot",
-        "The screen as text, with cursor, title and highlighted spans; with `since` (a seq) only what changed.",
+        "Shows the screen as text, with cursor, title, state and selection; with `since` (a seq) only what changed.",
         Kind::Reads,
         run,
     )

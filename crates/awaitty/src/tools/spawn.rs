@@ -97,7 +97,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "spawn",
-        "Starts a program in a new terminal; with `wait` the answer shows its first screen.",
+        "Starts a program in a new terminal. With `wait` it returns the first screen.",
         Kind::Acts,
         run,
     )

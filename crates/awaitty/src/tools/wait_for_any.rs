@@ -83,7 +83,7 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_any",
-        "Waits for the first of several things, or for all (mode \"all\"), over several sessions and channels; says which won.",
+        "Waits for the first of several conditions, or for all (mode \"all\"), across sessions and channels; says which one held.",
         Kind::Reads,
         run,
     )

@@ -42,14 +42,14 @@ struct Params {
     command_id: Option<u64>,
     /// Default 120000.
     timeout_ms: Option<u64>,
-    /// Of the output.
+    /// As of run_command.
     max_chars: Option<usize>,
 }
 
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_command",
-        "Goes on with a command that did not finish, or waits for one that was typed; as run_command.",
+        "Waits on for a command that did not finish, or for one that was typed. Returns the same as run_command.",
         Kind::Reads,
         run,
     )

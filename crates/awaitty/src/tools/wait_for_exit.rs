@@ -28,7 +28,7 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_exit",
-        "Waits until the program has exited; gives its exit_code or signal and all of its last output.",
+        "Waits until the program exits. Returns exit_code or signal, and the last lines of output.",
         Kind::Reads,
         run,
     )

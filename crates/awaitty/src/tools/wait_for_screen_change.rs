@@ -41,8 +41,7 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_screen_change",
-        "Waits until the visible text has changed since your last input, and then settled. Names the rows that \
-         never do.",
+        "Waits until the text or the selection has changed since your last input, and then settled. Names rows that keep changing.",
         Kind::Reads,
         run,
     )

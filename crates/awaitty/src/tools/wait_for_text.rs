@@ -35,8 +35,7 @@ struct Params {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_text",
-        "Waits until a regex matches text drawn after your last input (not its echo), even if it flashes by. \
-         Never sleep and poll.",
+        "Waits until a regex matches text drawn after your last input (its echo does not count), however briefly.",
         Kind::Reads,
         run,
     )
