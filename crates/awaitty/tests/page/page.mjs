@@ -690,8 +690,13 @@ for (const [name, test] of Object.entries(tests)) {
     // Of several, the last is what the test is about.
     if (i < tabs.length - 1) continue;
     const path = join(pictures, `${name}.png`);
-    if (tab.picture && !why) await writeFile(path, tab.picture);
-    else await tab.page.screenshot({ path }).catch((error) => (why ??= error));
+    if (tab.picture && !why) {
+      await writeFile(path, tab.picture);
+      continue;
+    }
+    // Chromium may draw no frame of a tab in the background, and the screenshot would wait for one.
+    const shot = tab.page.bringToFront().then(() => tab.page.screenshot({ path }));
+    await shot.catch((error) => (why ??= error));
   }
   await context.close();
   await host.end();
