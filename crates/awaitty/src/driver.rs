@@ -42,9 +42,6 @@ const JOBS_MAX: usize = 2_048;
 /// What is in the mark that ends a shell's prompt.
 const PROMPT_END: &[u8] = b"]133;B";
 
-/// The resolution of the runtime's timers.
-const TIMER_STEP: Duration = Duration::from_millis(1);
-
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
 /// Why input was not taken.
@@ -358,6 +355,7 @@ impl Driver {
         loop {
             self.take_replies();
             self.answer_ended();
+            self.look_at_lingering().await;
             self.tell_onlookers();
             if self.io.is_some() && !self.hung_up && !self.is_drained {
                 // A flood. By itself the runtime would run this task for 128 rounds before any other, and 61 tasks before
@@ -399,10 +397,8 @@ impl Driver {
     fn wake(&self) -> Option<Instant> {
         let session = self.session.poll_wake().map(|time| self.started + time.0);
         let looks = self.looks.map(|looks| looks.at);
-        // The timers of the runtime count in milliseconds; a keystroke is followed sooner.
-        let now = Instant::now();
-        let input = self.input.wake().map(|at| if at < now + TIMER_STEP { now } else { at });
-        [session, self.linger_until, looks, self.capture_at(), input].into_iter().flatten().min()
+        let timers = [session, self.linger_wake(), looks, self.capture_at(), self.input.wake()];
+        timers.into_iter().flatten().min()
     }
 
     fn handle_time(&mut self, buffer: &mut [u8]) {
@@ -427,7 +423,7 @@ impl Driver {
     /// Reads until there is nothing left, or until the others have waited long enough.
     fn read_some(&mut self, buffer: &mut [u8]) {
         self.is_drained = false;
-        for _ in 0..policy::READS_IN_A_ROW {
+        for read in 0..policy::READS_IN_A_ROW {
             let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
             match io.read(buffer) {
                 ReadEnd::Bytes(count) => {
@@ -440,6 +436,10 @@ impl Driver {
                     self.is_drained = true;
                     let now = self.now();
                     self.session.handle_drained(now);
+                    if read > 0 && self.input.has_parts() {
+                        self.input.note_output(Instant::now());
+                        self.write_some();
+                    }
                     return;
                 }
                 ReadEnd::Closed => {

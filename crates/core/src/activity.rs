@@ -50,9 +50,9 @@ pub(crate) const LOOK_PAUSE_MAX: Duration = Duration::from_millis(50);
 pub enum TerminalWait {
     /// It blocks in a read of the terminal.
     Read,
-    /// It polls the terminal without a time limit.
+    /// It polls the terminal without a time limit, or with one of seconds.
     Poll,
-    /// It polls the terminal with a timeout.
+    /// It polls the terminal with a timeout of less than a second.
     TimedPoll,
 }
 

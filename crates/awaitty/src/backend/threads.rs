@@ -33,6 +33,11 @@ pub(super) enum Doing {
 /// A sleep on a timer up to this long is a nap: the monitor thread of the Go runtime sleeps up to 10 ms.
 const NAP_MAX: Duration = Duration::from_millis(10);
 
+/// A wait for input with at least this timeout counts as one without: an editor that writes its swap file after 4 s of
+/// quiet waits for keys all the same. What redraws by itself, or waits for the rest of an escape sequence, has shorter
+/// timeouts.
+const TIMEOUT_LONG: Duration = Duration::from_secs(1);
+
 /// Descriptors that are looked at in a call that waits for several. A process that waits for more is a server.
 const DESCRIPTORS_MAX: usize = 1_024;
 
@@ -146,23 +151,23 @@ fn sleeping(pid: i32, call: &str, modes: &InputModes) -> Doing {
         Call::Write if is_terminal(pid, argument(0) as i32) => Doing::Busy,
         Call::Select => {
             let fds = selected(pid, argument(0), argument(1));
-            waits_for(pid, fds, argument(0) == 0, argument(4) != 0, modes)
+            waits_for(pid, fds, argument(0) == 0, Timeout::at(pid, argument(4)), modes)
         }
         Call::Poll | Call::Ppoll => {
-            let is_timed = match call {
-                Call::Poll => argument(2) as i32 >= 0,
-                _ => argument(2) != 0,
+            let timeout = match call {
+                Call::Poll => Timeout::of_ms(argument(2)),
+                _ => Timeout::at(pid, argument(2)),
             };
             let fds = polled(pid, argument(0), argument(1));
-            waits_for(pid, fds, argument(1) == 0, is_timed, modes)
+            waits_for(pid, fds, argument(1) == 0, timeout, modes)
         }
         Call::EpollWait => {
             let fds = watched(pid, argument(0), true);
-            waits_for(pid, fds, false, argument(3) as i32 >= 0, modes)
+            waits_for(pid, fds, false, Timeout::of_ms(argument(3)), modes)
         }
         Call::EpollWait2 => {
             let fds = watched(pid, argument(0), true);
-            waits_for(pid, fds, false, argument(3) != 0, modes)
+            waits_for(pid, fds, false, Timeout::at(pid, argument(3)), modes)
         }
         Call::Nanosleep => sleeps(pid, argument(0)),
         Call::ClockNanosleep if argument(1) & TIMER_ABSTIME == 0 => sleeps(pid, argument(2)),
@@ -176,15 +181,50 @@ fn sleeping(pid: i32, call: &str, modes: &InputModes) -> Doing {
     }
 }
 
+/// The timeout of a call that waits for descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timeout {
+    Never,
+    Long,
+    Short,
+}
+
+impl Timeout {
+    /// Returns a timeout that is given in milliseconds; a negative one never comes.
+    fn of_ms(ms: u64) -> Timeout {
+        match u64::try_from(ms as i32) {
+            Err(_) => Timeout::Never,
+            Ok(ms) if Duration::from_millis(ms) >= TIMEOUT_LONG => Timeout::Long,
+            Ok(_) => Timeout::Short,
+        }
+    }
+
+    /// Returns a timeout that is in the memory of the process, in seconds and a fraction; without an address it never
+    /// comes.
+    fn at(pid: i32, address: u64) -> Timeout {
+        match (address, seconds_at(pid, address)) {
+            (0, _) => Timeout::Never,
+            (_, Some((seconds, _))) if Duration::from_secs(seconds) >= TIMEOUT_LONG => {
+                Timeout::Long
+            }
+            _ => Timeout::Short,
+        }
+    }
+}
+
 /// Classifies a call that waits for several descriptors.
 fn waits_for(
     pid: i32,
     fds: Option<Vec<i32>>,
     is_empty: bool,
-    is_timed: bool,
+    timeout: Timeout,
     modes: &InputModes,
 ) -> Doing {
-    let waits = if is_timed { TerminalWait::TimedPoll } else { TerminalWait::Poll };
+    let is_timed = timeout != Timeout::Never;
+    let waits = match timeout {
+        Timeout::Short => TerminalWait::TimedPoll,
+        Timeout::Never | Timeout::Long => TerminalWait::Poll,
+    };
     match fds {
         Some(fds) if fds.iter().any(|&fd| is_terminal(pid, fd)) => Doing::Terminal(waits),
         // The list cannot be seen, but the terminal is set up for a program that reads keys.
@@ -198,12 +238,16 @@ fn waits_for(
 
 /// Classifies a sleep on a timer by its duration.
 fn sleeps(pid: i32, timespec: u64) -> Doing {
-    let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or(u64::MAX);
-    let is_nap = memory(pid, timespec, 16).is_some_and(|bytes| {
-        let (seconds, nanos) = (word(&bytes[..8]), word(&bytes[8..]));
-        seconds == 0 && Duration::from_nanos(nanos) <= NAP_MAX
-    });
+    let is_nap = seconds_at(pid, timespec)
+        .is_some_and(|(seconds, nanos)| seconds == 0 && Duration::from_nanos(nanos) <= NAP_MAX);
     if is_nap { Doing::Nap } else { Doing::Busy }
+}
+
+/// Reads a `timespec`, or a `timeval`, of a process: seconds and their fraction.
+fn seconds_at(pid: i32, address: u64) -> Option<(u64, u64)> {
+    let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).unwrap_or(u64::MAX);
+    let bytes = memory(pid, address, 16)?;
+    Some((word(&bytes[..8]), word(&bytes[8..])))
 }
 
 fn selected(pid: i32, count: u64, set: u64) -> Option<Vec<i32>> {
@@ -253,4 +297,30 @@ fn link(pid: i32, fd: i32) -> Option<std::path::PathBuf> {
 
 fn is_terminal(pid: i32, fd: i32) -> bool {
     link(pid, fd).is_some_and(|to| to.starts_with("/dev/pts") || to == Path::new("/dev/tty"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_of_seconds_is_a_long_one() {
+        let cases = [
+            (-1_i64, Timeout::Never),
+            (0, Timeout::Short),
+            (999, Timeout::Short),
+            (1_000, Timeout::Long),
+            (4_000, Timeout::Long),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(Timeout::of_ms(ms as u64), expected, "{ms}");
+        }
+        let own = std::process::id() as i32;
+        for (seconds, expected) in [(0_u64, Timeout::Short), (1, Timeout::Long), (4, Timeout::Long)]
+        {
+            let timespec = [seconds, 999_999_999];
+            assert_eq!(Timeout::at(own, timespec.as_ptr() as u64), expected, "{seconds}");
+        }
+        assert_eq!(Timeout::at(own, 0), Timeout::Never);
+    }
 }

@@ -16,6 +16,12 @@ use crate::policy;
 /// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
 const LINGER: Duration = Duration::from_millis(10);
 
+/// The pause between two looks at a program whose match is held back; the resolution of the runtime's timers.
+const LINGER_PAUSE: Duration = Duration::from_millis(1);
+
+/// Looks at such a program before the first pause. It takes some tens of microseconds from its print to its next read.
+const LINGER_LOOKS: usize = 8;
+
 /// A read was made; others are served after some.
 pub(super) async fn take_turns(reads: &mut usize) {
     *reads += 1;
@@ -95,6 +101,23 @@ impl Driver {
             } else {
                 answer(self, ends);
             }
+        }
+    }
+
+    /// Returns when to look again at a program whose match is held back.
+    pub(super) fn linger_wake(&self) -> Option<Instant> {
+        self.linger_until.map(|until| until.min(Instant::now() + LINGER_PAUSE))
+    }
+
+    /// Answers with the matches that are held back if the program has come to rest.
+    pub(super) async fn look_at_lingering(&mut self) {
+        let mut looks = 0;
+        while !self.lingering.is_empty() && looks < LINGER_LOOKS {
+            tokio::task::yield_now().await;
+            if !processes::is_running(self.pid) {
+                self.end_lingering();
+            }
+            looks += 1;
         }
     }
 

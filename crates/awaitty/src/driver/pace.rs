@@ -187,6 +187,16 @@ impl Input {
         self.last.filter(|_| self.is_gated()).map(|last| last.look_at)
     }
 
+    /// Brings the next look forward: the program has just printed its reaction, as far as it came, and may be at rest.
+    /// Timers are too coarse for that, and a program that goes on printing is not looked at each time.
+    pub(super) fn note_output(&mut self, now: Instant) {
+        if let Some(last) = &mut self.last
+            && now.duration_since(last.at) < LOOKS_CLOSE
+        {
+            last.look_at = now;
+        }
+    }
+
     /// Returns the bytes that may be handed over now.
     pub(super) fn front(&self) -> &[u8] {
         let is_inside = self.parts.front().is_some_and(|part| part.is_free);
@@ -353,6 +363,18 @@ mod tests {
             assert!((least..=most).contains(&gap), "{evidence:?}: {gap:?}");
             assert_eq!(hand_over(&mut input, start + gap), b"\r");
         }
+    }
+
+    #[test]
+    fn output_brings_the_look_forward_only_for_a_moment() {
+        let (mut input, start) = two_keys();
+        let soon = start + LOOK_PAUSE / 4;
+        input.note_output(soon);
+        assert_eq!(input.wake(), Some(soon));
+        let late = start + LOOKS_CLOSE;
+        input.consider(late, &BUSY);
+        input.note_output(late);
+        assert!(input.wake() > Some(late), "a flood does not make it look all the time");
     }
 
     #[test]
