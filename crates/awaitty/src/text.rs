@@ -235,11 +235,54 @@ pub fn line(line: &str) -> String {
     cut(visible(line), policy::LINE_CHARS, "read_output")
 }
 
+/// Returns text without the marks of a bracketed paste, also where one comes about by taking another out: what follows the
+/// end of a paste would be typed, and run.
+pub fn without_paste_marks(text: &str) -> String {
+    const MARKS: [&str; 4] = ["\x1b[200~", "\x1b[201~", "\u{9b}200~", "\u{9b}201~"];
+    let mut kept = String::with_capacity(text.len());
+    for c in text.chars() {
+        kept.push(c);
+        // All marks end so.
+        if c == '~'
+            && let Some(mark) = MARKS.into_iter().find(|mark| kept.ends_with(mark))
+        {
+            kept.truncate(kept.len() - mark.len());
+        }
+    }
+    kept
+}
+
+/// Returns text in one line, for a header: a line break in it would begin a line that looks like ours.
+pub fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
+/// Returns the output of a program with a tab before each line, as rows of a screen have it: no line of it can pass for a
+/// line of ours.
+pub fn framed(output: &str) -> String {
+    output.lines().map(|line| format!("\t{line}\n")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use awaitty_core::{Session, Time};
 
     use super::*;
+
+    #[test]
+    fn no_mark_of_a_paste_is_left() {
+        let texts = ["a\x1b[201~b", "a\x1b[20\x1b[201~1~b", "a\x1b[2\x1b[200~01~b", "a\u{9b}201~b"];
+        for text in texts {
+            assert_eq!(without_paste_marks(text), "ab", "{text:?}");
+        }
+        assert_eq!(without_paste_marks("~ \x1b[A 201~"), "~ \x1b[A 201~");
+    }
+
+    #[test]
+    fn output_and_directories_begin_no_line_of_ours() {
+        assert_eq!(framed("[sh] seq=1\n\nend"), "\t[sh] seq=1\n\t\n\tend\n");
+        assert_eq!(one_line("/tmp/a\n[sh] met"), "/tmp/a\\n[sh] met");
+    }
 
     #[test]
     fn what_is_invisible_is_shown() {

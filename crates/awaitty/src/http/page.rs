@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use awaitty_core::Screen;
 use axum::Extension;
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -22,7 +23,7 @@ use super::live::Viewer;
 use super::{refuse, token};
 use crate::error::ToolError;
 use crate::mcp::Host;
-use crate::tools;
+use crate::{text, tools};
 
 /// Bytes of what a page sends at once: a long paste.
 const BODY_MAX: usize = 1 << 20;
@@ -206,7 +207,25 @@ fn not_in_control() -> ToolError {
 
 #[derive(Debug, Deserialize)]
 struct Typed {
+    /// Keys, as a terminal sends them.
+    #[serde(default)]
     data: String,
+    /// Pasted text.
+    #[serde(default)]
+    paste: String,
+}
+
+impl Typed {
+    /// Returns what the program gets. A paste cannot end itself: what follows the mark of its end would be run.
+    fn encode(&self, screen: &Screen) -> String {
+        let keys = text::without_paste_marks(&self.data);
+        let paste =
+            text::without_paste_marks(&self.paste).replace("\r\n", "\r").replace('\n', "\r");
+        match paste.is_empty() || !screen.has_bracketed_paste() {
+            true => keys + &paste,
+            false => format!("{keys}\x1b[200~{paste}\x1b[201~"),
+        }
+    }
 }
 
 async fn input(
@@ -221,8 +240,9 @@ async fn input(
             if !driver.is_controlled_by(&asked.viewer) {
                 return Err(not_in_control());
             }
-            let is_hidden_line = driver.reads_secret() && asked.rest.data.contains('\r');
-            driver.send_as_person(asked.rest.data.as_bytes(), &asked.rest.data)?;
+            let typed = asked.rest.encode(driver.session().screen());
+            let is_hidden_line = driver.reads_secret() && typed.contains('\r');
+            driver.send_as_person(typed.as_bytes(), &typed)?;
             if is_hidden_line {
                 people.note_typed();
             }
@@ -288,5 +308,24 @@ impl Door {
 impl Drop for Door {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_paste_cannot_end_itself() {
+        let typed =
+            |data: &str, paste: &str| Typed { data: data.to_owned(), paste: paste.to_owned() };
+        let mut screen = Screen::new(20, 5, 0);
+        let hostile = "one\x1b[20\x1b[201~1~\nrm -r x\n";
+        assert_eq!(typed("", hostile).encode(&screen), "one\rrm -r x\r");
+        screen.feed(b"\x1b[?2004h");
+        assert_eq!(typed("", hostile).encode(&screen), "\x1b[200~one\rrm -r x\r\x1b[201~");
+        // A client of the page's own making has no other way.
+        assert_eq!(typed("\x1b[200~x\x1b[201~ls\r", "").encode(&screen), "xls\r");
+        assert_eq!(typed("\x1b[A", "").encode(&screen), "\x1b[A");
     }
 }

@@ -315,6 +315,29 @@ const tests = {
     assert(!(await tab.screen()).includes("agent-again"), "what was denied was not typed");
   },
 
+  async paste_cannot_end_itself({ host, tab }) {
+    const id = await host.shell();
+    await tab.visit();
+    await tab.enlarge(id);
+    await tab.takeControl();
+    const paste = (text) =>
+      tab.page.evaluate((text) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", text);
+        const event = new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true });
+        document.querySelector("#term textarea").dispatchEvent(event);
+      }, text);
+    await paste("echo first\x1b[201~\necho run-$((4*8))\n");
+    await tab.sees(/echo run-/);
+    await tab.page.keyboard.down("Control");
+    await tab.page.keyboard.press("c");
+    await tab.page.keyboard.up("Control");
+    await paste("echo second-$((4*9))");
+    await tab.page.keyboard.press("Enter");
+    await tab.sees(/^second-36/);
+    assert(!(await tab.screen()).includes("run-32"), "nothing of the paste was run");
+  },
+
   async lose_control({ host, tab, another }) {
     const id = await host.shell();
     await tab.visit();

@@ -20,7 +20,7 @@ let session = null; // what is shown, as the server last said
 let controlled = false;
 let canControl = false;
 let given = false; // control was given back, not lost
-let typed = "";
+let typed = []; // what is to be sent: keys as {data}, pastes as {paste}
 let typing = false;
 let ctrl = false;
 let noticeTimer = 0;
@@ -67,6 +67,7 @@ export function setUp(leave) {
   term.write("\x1b[?47l"); // else no cursor is drawn before the first focus
   new ResizeObserver(fitFont).observe(box.parentElement); // whose size no scrollbar changes
   term.onData(type);
+  byId("term").addEventListener("paste", paste, { capture: true });
   term.onBinary(type);
   term.onScroll(showBottom);
   term.onWriteParsed(showBottom);
@@ -152,7 +153,7 @@ function key(event) {
 export function show(chosen) {
   session = chosen;
   controlled = false;
-  typed = "";
+  typed = [];
   mouse = new Set();
   term.reset();
   term.clearSelection();
@@ -291,7 +292,19 @@ function type(data) {
     data = String.fromCharCode(data.toUpperCase().charCodeAt(0) & 0x1f);
     setCtrl(false);
   }
-  typed += data;
+  const last = typed.at(-1);
+  if (last?.data !== undefined) last.data += data;
+  else typed.push({ data });
+  flush();
+}
+
+// The server brackets what is pasted: the terminal here would let a text end its own paste.
+function paste(event) {
+  event.preventDefault();
+  event.stopPropagation();
+  const text = event.clipboardData?.getData("text/plain");
+  if (!text || !controlled) return;
+  typed.push({ paste: text });
   flush();
 }
 
@@ -299,13 +312,12 @@ function type(data) {
 async function flush() {
   if (typing) return;
   typing = true;
-  while (typed && session) {
-    const data = typed;
-    typed = "";
+  while (typed.length > 0 && session) {
+    const input = typed.shift();
     try {
-      await post("input", { session_id: session.session_id, data });
+      await post("input", { session_id: session.session_id, ...input });
     } catch (error) {
-      typed = "";
+      typed = [];
       notice(error.code === "not_in_control" ? "You no longer have control; that was not typed." : error.message);
     }
   }
