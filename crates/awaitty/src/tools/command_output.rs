@@ -59,7 +59,10 @@ impl CommandDone {
     /// For a reader, with a space before each.
     pub(super) fn words(&self) -> String {
         let id = self.command_id.map_or_else(String::new, |id| format!(" command_id={id}"));
-        let cwd = self.cwd.as_ref().map_or_else(String::new, |cwd| format!(" cwd={cwd}"));
+        let cwd = self
+            .cwd
+            .as_ref()
+            .map_or_else(String::new, |cwd| format!(" cwd={}", text::one_line(cwd)));
         id + &cwd
     }
 }
@@ -315,7 +318,10 @@ impl CommandOutput {
     /// Returns the text block.
     pub(super) fn describe(&self, entry: &Entry, frame: &Frame) -> String {
         let status = self.exit.words();
-        let cwd = self.cwd.as_ref().map_or_else(String::new, |cwd| format!(" cwd={cwd}"));
+        let cwd = self
+            .cwd
+            .as_ref()
+            .map_or_else(String::new, |cwd| format!(" cwd={}", text::one_line(cwd)));
         let what = format!(
             "{} command_id={}{status} duration_ms={}{cwd}{}",
             self.outcome,
@@ -330,6 +336,6 @@ impl CommandOutput {
         if let Some(how) = self.again.words() {
             text += &format!("\n{how}");
         }
-        text + "\n" + &self.output
+        text + "\n" + text::framed(&self.output).trim_end_matches('\n')
     }
 }

@@ -25,7 +25,7 @@ use super::wait_for_command;
 use super::wanted::Wanted;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
-use crate::policy;
+use crate::{policy, text};
 
 /// Steps in one call. More than a person would do without a look at the screen.
 const STEPS_MAX: usize = 50;
@@ -294,7 +294,7 @@ impl Running {
         let (output, _) =
             wait_for_command::wait(context, &step.entry, id, left, bound, true).await?;
         let shown = match self.show {
-            ShowParam::Each => output.output.clone() + "\n",
+            ShowParam::Each => text::framed(&output.output),
             ShowParam::Last => String::new(),
         };
         let result = StepOutput {
