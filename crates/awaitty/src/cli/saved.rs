@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf, absolute};
 
 use base64::Engine;
@@ -91,10 +92,16 @@ fn take_path(arguments: &mut Value) -> io::Result<Option<PathBuf>> {
     given.as_ref().and_then(Value::as_str).map(absolute).transpose()
 }
 
-/// Opens a file to be written; one that is there only if that is asked for.
+/// Opens a file to be written; one that is there only if that is asked for. A new one is for its owner alone: a screen may
+/// show what others are not to see.
 fn create(path: &Path, is_forced: bool) -> io::Result<File> {
-    let made = if is_forced { File::create(path) } else { File::create_new(path) };
-    made.map_err(|error| match error.kind() {
+    let mut options = File::options();
+    options.write(true).mode(0o600);
+    match is_forced {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             io::Error::other(format!("{} is there already: --force writes over it", path.display()))
         }
