@@ -45,10 +45,6 @@ impl Driver {
         self.session.handle_input(now, text, modes.echo_by);
         let is_ahead = modes.echo_by == EchoBy::Terminal;
         self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));
-        if !modes.is_secret() {
-            let bytes: Vec<u8> = parts.iter().flat_map(|part| part.bytes.clone()).collect();
-            self.record(|recorder, now| recorder.input(now, &bytes));
-        }
         self.input.typed = typed;
         for (part, ends_line) in parts.into_iter().zip(ends_line) {
             let is_signal = part.kind == PartKind::Key && modes.line.is_control(&part.bytes);
@@ -112,12 +108,28 @@ impl Driver {
             self.input.note_runs(runs);
         }
         let Some(io) = &self.io else { return };
+        let mut shown = Vec::new();
         while !self.input.front().is_empty() {
+            // A recording has only what the terminal itself shows: a line editor that reads a password echoes nothing, too.
+            let is_shown = self.recorder.is_some()
+                && self.input.is_front_typed()
+                && io.input_modes().echo_by == EchoBy::Terminal;
             match io.write(self.input.front()) {
-                Ok(0) => return,
-                Ok(count) => self.input.hand_over(count, Instant::now()),
-                Err(_) => return self.input.clear(),
+                Ok(0) => break,
+                Ok(count) => {
+                    if is_shown {
+                        shown.extend_from_slice(&self.input.front()[..count]);
+                    }
+                    self.input.hand_over(count, Instant::now());
+                }
+                Err(_) => {
+                    self.input.clear();
+                    break;
+                }
             }
+        }
+        if !shown.is_empty() {
+            self.record(|recorder, now| recorder.input(now, &shown));
         }
     }
 

@@ -199,14 +199,19 @@ impl Input {
 
     /// Returns the bytes that may be handed over now.
     pub(super) fn front(&self) -> &[u8] {
-        let is_inside = self.parts.front().is_some_and(|part| part.is_free);
-        if !self.replies.is_empty() && !is_inside {
+        if !self.is_front_typed() {
             return self.replies.as_slices().0;
         }
         match self.parts.front() {
             Some(part) if !self.is_gated() => part.bytes.as_slices().0,
             _ => &[],
         }
+    }
+
+    /// Returns whether the bytes in front are a caller's, and not an answer to a query.
+    pub(super) fn is_front_typed(&self) -> bool {
+        let is_inside = self.parts.front().is_some_and(|part| part.is_free);
+        self.replies.is_empty() || is_inside
     }
 
     /// Returns whether the program should be looked at before the next part is handed over, so that it is known to have
@@ -224,8 +229,7 @@ impl Input {
     /// Notes that so many of the bytes in front were handed over.
     pub(super) fn hand_over(&mut self, count: usize, now: Instant) {
         self.len -= count;
-        let is_inside = self.parts.front().is_some_and(|part| part.is_free);
-        if !self.replies.is_empty() && !is_inside {
+        if !self.is_front_typed() {
             self.replies.drain(..count);
             return;
         }

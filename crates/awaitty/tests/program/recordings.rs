@@ -1,5 +1,6 @@
 //! Recordings: of real programs, in all formats, and what is not in them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -86,6 +87,26 @@ fn secrets_are_in_no_recording() {
 }
 
 #[test]
+fn a_password_read_key_by_key_is_in_no_recording() {
+    let home = Home::new("record-keys");
+    let mut server = server(&home);
+    // A line editor, too, switches off both echo and lines.
+    let script = "read n; stty -echo -icanon; echo Password:; head -c 8 >word; stty echo icanon; wc -c <word; cat";
+    let spawn = json!({"command": "sh", "args": ["-c", script], "name": "rec", "record_input": true,
+        "cwd": home.dir, "wait": {"ready": true}});
+    assert_eq!(server.call("spawn", spawn)["outcome"], "met");
+    // In one call: echo was on when the password was queued.
+    let keys = json!(["j", "o", "e", "enter", {"text": "hunter2"}, "enter"]);
+    let typed = json!({"session_id": "rec", "keys": keys, "wait": {"text": "^8"}});
+    assert_eq!(server.call("send_input", typed)["outcome"], "met");
+    let typed = json!({"session_id": "rec", "input": "hello\n", "wait": {"text": "^hello\nhello"}});
+    assert_eq!(server.call("send_input", typed)["outcome"], "met");
+    let cast = save(&mut server, &home, "a.cast");
+    assert_eq!(of_kind(&cast, "i").concat(), "joe\rhello\r");
+    assert!(!cast.contains("hunter2"), "{cast}");
+}
+
+#[test]
 fn a_recording_that_ends_early_says_so_and_the_session_goes_on() {
     let home = Home::new("record-gone");
     let mut server = server(&home);
@@ -131,6 +152,8 @@ fn the_command_line_saves_where_it_is_called() {
     let path = |name: &str| home.dir.join(name).to_str().unwrap().to_owned();
     let saved = home.json(&["save-recording", "rec", &path("a.txt")]);
     assert_eq!((&saved["format"], &saved["path"]), (&json!("txt"), &json!(path("a.txt"))));
+    let mode = std::fs::metadata(path("a.txt")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it is for its owner alone");
     assert_eq!(std::fs::read_to_string(path("a.txt")).unwrap(), "hello\n");
     let (status, _, errors) = home.run(&["save-recording", "rec", &path("a.txt")]);
     assert!(status == 1 && errors.contains("--force"), "{errors}");
