@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backend::processes;
 use crate::mcp::{Host, Options};
+use crate::secrets::Secrets;
 use crate::socket::{self, Listener};
 use crate::{driver, policy};
 
@@ -56,7 +57,12 @@ pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// If there is one already, or its socket cannot be made.
-pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> anyhow::Result<()> {
+pub async fn run(
+    background: bool,
+    idle: Duration,
+    secrets: Secrets,
+    ended: CancellationToken,
+) -> anyhow::Result<()> {
     let path = socket::daemon_path()?;
     let lock = File::create(path.with_file_name("daemon.lock"))?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
@@ -72,7 +78,7 @@ pub async fn run(background: bool, idle: Duration, ended: CancellationToken) -> 
         0
     };
     let _ = std::fs::remove_file(&leaders_path);
-    let host = Host::new(Options::default());
+    let host = Host::new(Options { secrets, ..Options::default() });
     host.sessions.set_socket(listener.path());
     host.sessions.set_leaders(leaders_path);
     host.sessions.signals.keep_journal(&listener.path().with_file_name("channels.log"))?;

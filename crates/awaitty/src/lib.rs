@@ -23,6 +23,7 @@ pub mod policy;
 pub mod proxy;
 pub mod record;
 pub mod render;
+pub mod secrets;
 pub mod sessions;
 pub mod shell;
 pub mod signals;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use awaitty::backend::{aside, limits, processes, tmux};
 use awaitty::client::Client;
+use awaitty::secrets::{SecretOptions, Secrets};
 use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
@@ -24,7 +25,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Limits"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Limits", "SecretOptions"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -41,6 +42,8 @@ enum Command {
         tmux: tmux::Servers,
         #[command(flatten)]
         folders: files::Folders,
+        #[command(flatten)]
+        secrets: SecretOptions,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -63,6 +66,8 @@ enum Command {
         #[command(flatten)]
         folders: files::Folders,
         #[command(flatten)]
+        secrets: SecretOptions,
+        #[command(flatten)]
         limits: policy::Limits,
     },
     /// Hold sessions that outlive a call of the command line. Started by the first call that needs it.
@@ -80,6 +85,8 @@ enum Command {
         tmux: tmux::Servers,
         #[command(flatten)]
         folders: files::Folders,
+        #[command(flatten)]
+        secrets: SecretOptions,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -225,17 +232,33 @@ fn run(args: Args) -> anyhow::Result<i32> {
         Command::Daemon { action: Some(DaemonAction::Status { json }), .. } => status(json)?,
         Command::Mcp { daemon: true, .. } => proxy::run()?,
         command => {
+            // Before there are threads: this process may replace itself.
+            let secrets = load_secrets(&command)?;
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
                 .enable_all()
                 .build()?;
-            runtime.block_on(serve(command))?;
+            runtime.block_on(serve(command, secrets))?;
         }
     }
     Ok(cli::exit::MET)
 }
 
-async fn serve(command: Command) -> anyhow::Result<()> {
+/// Loads the secrets of a server. The guard of a daemon hands them on.
+fn load_secrets(command: &Command) -> anyhow::Result<Secrets> {
+    match command {
+        Command::Daemon { background: true, secrets, .. } => {
+            Secrets::hand_on(secrets)?;
+            Ok(Secrets::default())
+        }
+        Command::Mcp { secrets, .. }
+        | Command::Serve { secrets, .. }
+        | Command::Daemon { secrets, .. } => Secrets::load(secrets),
+        _ => Ok(Secrets::default()),
+    }
+}
+
+async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
     processes::become_reaper();
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
@@ -244,24 +267,24 @@ async fn serve(command: Command) -> anyhow::Result<()> {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
-            let options = mcp::Options { call_limit, tools };
+            let options = mcp::Options { call_limit, tools, secrets };
             let (listener, _door) = if web { open_page(&network).await } else { (None, None) };
             mcp::serve_stdio(options, listener, ended).await
         }
-        Command::Serve { network, call_limit_ms, tools, json, tmux, folders, limits } => {
+        Command::Serve { network, call_limit_ms, tools, json, tmux, folders, limits, .. } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let listener = http::Listener::bind(&network).await?;
             let _door = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
-            mcp::serve_http(mcp::Options { call_limit, tools }, listener, ended).await;
+            mcp::serve_http(mcp::Options { call_limit, tools, secrets }, listener, ended).await;
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
         Command::Daemon { idle_ms, guarded, limits, tmux, folders, .. } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
-            daemon::run(guarded, Duration::from_millis(idle_ms), ended).await
+            daemon::run(guarded, Duration::from_millis(idle_ms), secrets, ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),

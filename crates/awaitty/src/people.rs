@@ -5,6 +5,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::text;
+
+/// Characters of a name in a question: more would push the program off the line.
+const NAME_CHARS: usize = 40;
+
 /// How long somebody who was there a moment ago is waited for: a client that was told one thing comes back for the
 /// next.
 const AWAY_MAX: Duration = Duration::from_secs(1);
@@ -25,13 +30,31 @@ struct There {
 /// What they are asked for.
 #[derive(Clone, Debug, Default)]
 struct Asked {
-    name: Option<String>,
+    question: Option<Question>,
     is_typed: bool,
 }
 
+/// A question to a person: type this secret into this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The name of the secret, as the agent gave it.
+    pub name: String,
+    /// The program that reads it.
+    pub program: String,
+}
+
+impl Question {
+    /// Describes it for a person. An agent has chosen the name, so it is quoted, and characters that a person does not see
+    /// are shown.
+    pub fn words(&self) -> String {
+        let name: String = text::visible(&self.name).chars().take(NAME_CHARS).collect();
+        format!("\u{201c}{name}\u{201d} for {}", text::visible(&self.program))
+    }
+}
+
 impl Asked {
-    fn open(&self) -> Option<&str> {
-        self.name.as_deref().filter(|_| !self.is_typed)
+    fn open(&self) -> Option<&Question> {
+        self.question.as_ref().filter(|_| !self.is_typed)
     }
 }
 
@@ -68,19 +91,19 @@ impl People {
     }
 
     /// Asks for something.
-    pub fn ask(&self, name: &str) {
-        self.asked.send_replace(Asked { name: Some(name.to_owned()), is_typed: false });
+    pub fn ask(&self, question: Question) {
+        self.asked.send_replace(Asked { question: Some(question), is_typed: false });
     }
 
     /// What they are asked for, if they have not typed it yet.
     pub fn open_question(&self) -> Option<String> {
-        self.asked.borrow().open().map(str::to_owned)
+        self.asked.borrow().open().map(Question::words)
     }
 
     /// Tells whether what was asked for has been typed.
     pub fn is_typed(&self, name: &str) -> bool {
         let asked = self.asked.borrow();
-        asked.is_typed && asked.name.as_deref() == Some(name)
+        asked.is_typed && asked.question.as_ref().is_some_and(|question| question.name == name)
     }
 
     /// Waits until it was typed.
@@ -108,8 +131,9 @@ impl Person {
     /// Waits until something else is asked for than what they know of, and says what.
     pub async fn asked(&self, known: Option<&str>) -> Option<String> {
         let mut asked = self.people.asked.subscribe();
-        let asked = asked.wait_for(|asked| asked.open() != known).await;
-        asked.ok().and_then(|asked| asked.open().map(str::to_owned))
+        let words = |asked: &Asked| asked.open().map(Question::words);
+        let asked = asked.wait_for(|asked| words(asked).as_deref() != known).await;
+        asked.ok().and_then(|asked| words(&asked))
     }
 }
 
@@ -143,20 +167,29 @@ mod tests {
         assert!(!people.is_anybody_there().await);
     }
 
+    #[test]
+    fn a_name_cannot_hide_the_program() {
+        let name = format!("\u{202e}{}", "x".repeat(100));
+        let words = Question { name, program: "/usr/bin/ssh".to_owned() }.words();
+        assert!(words.contains("<U+202E>") && words.ends_with(" for /usr/bin/ssh"), "{words}");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn what_was_typed_is_told_once() {
         let people = People::default();
         let person = people.attend();
         people.note_typed();
-        people.ask("PASSWORD");
-        assert_eq!(person.asked(None).await.as_deref(), Some("PASSWORD"));
+        let question = || Question { name: "PASSWORD".to_owned(), program: "ssh".to_owned() };
+        people.ask(question());
+        let words = person.asked(None).await;
+        assert_eq!(words.as_deref(), Some("“PASSWORD” for ssh"));
         assert!(!people.is_typed("PASSWORD"));
         people.note_typed();
         people.typed().await;
         assert!(people.is_typed("PASSWORD") && !people.is_typed("OTHER"));
-        assert_eq!(person.asked(Some("PASSWORD")).await, None);
+        assert_eq!(person.asked(words.as_deref()).await, None);
         people.forget();
-        people.ask("PASSWORD");
+        people.ask(question());
         assert!(tokio::time::timeout(AWAY_MAX, people.typed()).await.is_err());
     }
 }

@@ -28,6 +28,7 @@ use crate::error::ToolError;
 use crate::people::People;
 use crate::policy;
 use crate::record::{Head, Recorder};
+use crate::secrets::{Secret, Secrets};
 use crate::signals::Signals;
 use crate::socket::SESSION_VARIABLE;
 
@@ -44,9 +45,6 @@ pub const OF_A_TERMINAL: [&str; 10] = [
     "LINES",
     "NO_COLOR",
 ];
-
-/// Variables whose names begin so are for `secret` alone, and no program sees them.
-pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
 
 /// What `spawn` is asked for, as it is meant.
 #[derive(Clone, Debug)]
@@ -187,6 +185,8 @@ pub struct Sessions {
     /// Where the numbers of the leaders are written down, for whoever cleans up after a server that was
     /// killed.
     leaders: OnceLock<PathBuf>,
+    /// The secrets that may be typed, once they are declared.
+    secrets: OnceLock<Secrets>,
     /// Held while a pane is attached.
     attaching: tokio::sync::Mutex<()>,
 }
@@ -199,6 +199,16 @@ impl Sessions {
     /// Says where programs reach the server.
     pub fn set_socket(&self, path: &Path) {
         let _ = self.socket.set(path.to_owned());
+    }
+
+    /// Sets the secrets that may be typed.
+    pub fn set_secrets(&self, secrets: Secrets) {
+        let _ = self.secrets.set(secrets);
+    }
+
+    /// Returns the secret of a name, if an operator has declared it.
+    pub fn secret(&self, name: &str) -> Option<&Secret> {
+        self.secrets.get()?.get(name)
     }
 
     /// Says where to write down the numbers of leaders.

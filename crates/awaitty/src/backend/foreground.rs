@@ -1,6 +1,7 @@
 //! Looks at the foreground job of a terminal: its name, and what its threads do.
 
 use std::fs;
+use std::path::PathBuf;
 
 use awaitty_core::{Activity, Job, TerminalWait};
 use rustix::process::Pid;
@@ -24,6 +25,17 @@ pub struct Foreground {
 }
 
 impl Foreground {
+    /// Returns the path of its executable, if the kernel shows it: not of another user's program, such as sudo.
+    pub fn executable(&self) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{}/exe", self.pid)).ok()
+    }
+
+    /// Returns its executable, or else its name, and its PID, for a person.
+    pub fn title(&self) -> String {
+        let program = self.executable().map(|path| path.display().to_string());
+        format!("{} (PID {})", program.unwrap_or_else(|| self.name.clone()), self.pid)
+    }
+
     /// Describes in words what the job does.
     pub fn words(&self) -> &'static str {
         match self.activity {

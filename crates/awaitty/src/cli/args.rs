@@ -6,7 +6,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use super::{escapes, face_of, kebab};
-use crate::sessions::{OF_A_TERMINAL, SECRET_PREFIX};
+use crate::secrets::is_secret_variable;
+use crate::sessions::OF_A_TERMINAL;
 use crate::tools::Tool;
 
 /// What is said of the text of `send`: a shell hands on `\n` as two characters, so escapes are the command line's.
@@ -282,7 +283,7 @@ pub(super) fn spawn_here(
         let text = |text: OsString| text.into_string().ok();
         let own = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
         let own = own.filter(|(name, _)| {
-            !OF_A_TERMINAL.contains(&name.as_str()) && !name.starts_with(SECRET_PREFIX)
+            !OF_A_TERMINAL.contains(&name.as_str()) && !is_secret_variable(name.as_ref())
         });
         let mut env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
         if let Some(Value::Object(given)) = arguments.remove("env") {

@@ -183,7 +183,7 @@ fn draw(drawer: &Drawer, shown: &Value) -> io::Result<()> {
     let (cols, lines) = (&shown["size"]["cols"], &shown["size"]["rows"]);
     let state = shown["state"].as_str().unwrap_or_default();
     let what = match &*asked {
-        Some(name) => format!("the agent asks you for {name}: type it and press Enter"),
+        Some(question) => format!("the agent asks you for {question}: type it and press Enter"),
         None => format!("{cols}x{lines} {state}"),
     };
     let note: String = format!(" {id} {what} | ctrl+] detaches ").chars().take(width).collect();

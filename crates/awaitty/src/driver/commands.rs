@@ -116,6 +116,15 @@ impl Driver {
         !self.input.is_empty() || self.io.as_ref().is_some_and(Io::has_unread_input)
     }
 
+    /// Returns the program that would read a secret now: it blocks in a read of the terminal with echo off, has read all
+    /// input, and none is in the queue. Until it gets more input it stays there, so what holds at this moment holds for
+    /// a write in the same job.
+    pub fn secret_reader(&self) -> Option<Foreground> {
+        let (found, reader) = self.look_around().filter(|_| self.reads_secret())?;
+        let is_reading = found.activity.terminal == Some(TerminalWait::Read);
+        (is_reading && reader == Some(Reader::Program)).then_some(found)
+    }
+
     /// Tells whether nobody but the program sees what is typed now.
     pub fn reads_secret(&self) -> bool {
         self.io.as_ref().is_some_and(|io| io.input_modes().is_secret())

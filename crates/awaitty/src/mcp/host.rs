@@ -19,6 +19,7 @@ use super::outbox::{Hangup, Outbox};
 use crate::backend::processes;
 use crate::http;
 use crate::policy;
+use crate::secrets::Secrets;
 use crate::sessions::Sessions;
 use crate::socket::{self, Listener};
 use crate::tools;
@@ -57,12 +58,14 @@ pub struct Options {
     pub call_limit: Duration,
     /// The names of the tools that are offered.
     pub tools: Vec<&'static str>,
+    /// The secrets that may be typed.
+    pub secrets: Secrets,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let tools = tools::all().map(|tool| tool.name).collect();
-        Options { call_limit: policy::CALL_LIMIT, tools }
+        Options { call_limit: policy::CALL_LIMIT, tools, secrets: Secrets::default() }
     }
 }
 
@@ -166,9 +169,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for EndReader<R> {
 
 impl Host {
     /// A host without terminals.
-    pub fn new(options: Options) -> Arc<Host> {
+    pub fn new(mut options: Options) -> Arc<Host> {
+        let sessions = Sessions::default();
+        sessions.set_secrets(std::mem::take(&mut options.secrets));
         Arc::new(Host {
-            sessions: Arc::new(Sessions::default()),
+            sessions: Arc::new(sessions),
             guests: Guests(watch::Sender::new(0)),
             options,
             calls: Semaphore::new(policy::limits().calls),

@@ -9,9 +9,10 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::failed::spawn_failed;
-use super::{OF_A_TERMINAL, SECRET_PREFIX, SpawnSpec};
+use super::{OF_A_TERMINAL, SpawnSpec};
 use crate::backend::pty::Start;
 use crate::error::ToolError;
+use crate::secrets::is_secret_variable;
 use crate::shell::Integration;
 use crate::socket::SOCKET_VARIABLE;
 
@@ -88,7 +89,7 @@ fn environment(
     for name in OF_A_TERMINAL {
         env.remove(&OsString::from(name));
     }
-    env.retain(|name, _| !name.as_encoded_bytes().starts_with(SECRET_PREFIX.as_bytes()));
+    env.retain(|name, _| !is_secret_variable(name));
     env.insert("TERM".into(), "xterm-256color".into());
     env.insert("COLORTERM".into(), "truecolor".into());
     // Clients start us with almost no environment, and programs then think that we are ASCII.

@@ -11,14 +11,14 @@ use crate::policy;
 #[serde(deny_unknown_fields)]
 struct Params {
     session_id: Option<String>,
-    /// What they know that they are asked for.
+    /// The question that they know of.
     known: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     session_id: String,
-    /// The name of the secret that they are asked to type.
+    /// What they are asked to type, and into which program.
     asked: Option<String>,
 }
 

@@ -20,6 +20,7 @@ mod save_recording;
 mod schema;
 mod screenshot;
 mod search_output;
+mod secret;
 mod send_input;
 mod shown;
 mod signal_channel;

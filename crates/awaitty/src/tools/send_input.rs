@@ -1,28 +1,26 @@
 //! `send_input`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use awaitty_core::{Frame, Key, Screen, Seq, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
 
 use super::answer::{act, show_screen, start};
 use super::mouse::{Click, MouseItem};
 use super::outcome::WaitOutput;
-use super::pending::Retry;
+use super::secret::{ask_person, check_reader, not_declared, wait_for_reader};
 use super::shown::{Show, header, show_frame};
 use super::state::StateOutput;
 use super::submit::{Submitted, submit};
 use super::typable::{not_controlled, typable};
 use super::wanted::{WaitParam, Wanted};
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::{Driver, Part, PartKind};
+use crate::driver::{Driver, Part, PartKind, SendError};
 use crate::error::ToolError;
-use crate::people::People;
-use crate::policy;
-use crate::sessions::Entry;
+use crate::secrets::Secret;
+use crate::sessions::{Entry, Sessions};
+use crate::text;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +37,8 @@ pub(super) struct Params {
     /// `input` goes as one bracketed paste.
     #[serde(default)]
     pub(super) paste: bool,
-    /// A variable of the server, typed first and only while echo is off; or the person attached is asked.
+    /// A secret that the operator declared, typed first, while echo is off and the program reads; or the person attached is
+    /// asked.
     pub(super) secret: Option<String>,
     /// Type or paste `input`, see it arrive, press Enter, see it taken.
     #[serde(default)]
@@ -94,7 +93,7 @@ pub(super) struct Output {
 /// What is to be sent, before it is known for which modes.
 pub(super) enum Item {
     /// Typed where nobody sees it.
-    Secret(String),
+    Secret(Secret),
     /// Text, which goes in one write.
     Input(String),
     /// Text that is an entry of `keys`.
@@ -113,10 +112,11 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
+fn items(sessions: &Sessions, params: &Params) -> Result<Vec<Item>, ToolError> {
     let mut items = Vec::new();
     if let Some(name) = &params.secret {
-        items.push(Item::Secret(secret(name)?));
+        let secret = sessions.secret(name).ok_or_else(|| not_declared(name))?;
+        items.push(Item::Secret(secret.clone()));
         if params.input.is_none() && params.keys.is_empty() {
             // What else is there to do with a password?
             items.push(Item::Input("\r".to_owned()));
@@ -142,26 +142,12 @@ fn items(params: &Params) -> Result<Vec<Item>, ToolError> {
     Ok(items)
 }
 
-/// The value of a variable of ours.
-fn secret(name: &str) -> Result<String, ToolError> {
-    match std::env::var(name) {
-        Ok(value) if !value.is_empty() && !value.contains(char::is_control) => Ok(value),
-        Ok(_) => Err(ToolError::argument(format!(
-            "secret: the variable {name:?} is empty or holds control characters, so it cannot be typed"
-        ))),
-        Err(_) => Err(ToolError::argument(format!(
-            "secret: the server has no variable {name:?}, and nobody is attached to be asked: start the server \
-             with one, or let a person run awaitty attach (with awaitty mcp --daemon)"
-        ))),
-    }
-}
-
 /// Returns the parts to send, for the modes in force, and the text of them that can be echoed.
 fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolError> {
     let (mut parts, mut echo) = (Vec::new(), String::new());
     for item in items {
         let (bytes, kind) = match item {
-            Item::Secret(value) => (value.clone().into_bytes(), PartKind::Text),
+            Item::Secret(secret) => (secret.value().as_bytes().to_vec(), PartKind::Text),
             Item::Input(text) | Item::Typed(text) => {
                 // Enter is a carriage return; the line discipline makes of it what the program wants.
                 let typed = text.replace("\r\n", "\r").replace('\n', "\r");
@@ -170,7 +156,8 @@ fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolEr
                 (typed.into_bytes(), if is_input { PartKind::Text } else { PartKind::Key })
             }
             Item::Pasted(text) if screen.has_bracketed_paste() => {
-                let text = unended(text).replace("\r\n", "\r").replace('\n', "\r");
+                let text =
+                    text::without_paste_marks(text).replace("\r\n", "\r").replace('\n', "\r");
                 echo += &text;
                 (format!("\x1b[200~{text}\x1b[201~").into_bytes(), PartKind::Key)
             }
@@ -199,22 +186,12 @@ fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolEr
     Ok((parts, echo))
 }
 
-/// Text without what would end a paste early, also where that comes about by taking some out.
-fn unended(text: &str) -> String {
-    const END: &str = "\x1b[201~";
-    let mut text = text.to_owned();
-    while text.contains(END) {
-        text = text.replace(END, "");
-    }
-    text
-}
-
 /// What was sent, and the frame before it.
 pub(super) struct Sent {
     pub(super) bytes: usize,
-    before: Seq,
+    pub(super) before: Seq,
     /// A line was ended where nobody sees what is typed.
-    is_hidden_line: bool,
+    pub(super) is_hidden_line: bool,
 }
 
 impl Sent {
@@ -225,19 +202,27 @@ impl Sent {
 }
 
 pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
-    let secrets = items.iter().filter_map(|item| match item {
-        Item::Secret(value) => Some(value.len()),
+    let secret = items.iter().find_map(|item| match item {
+        Item::Secret(secret) => Some(secret),
         _ => None,
     });
-    let secret: usize = secrets.sum();
-    let is_hidden = driver.reads_secret();
-    if secret > 0 && !is_hidden {
-        return Err(would_be_shown());
+    if let Some(secret) = secret {
+        check_reader(driver, secret)?;
     }
     let (parts, echo) = encode(items, driver.session().screen())?;
-    let is_hidden_line = is_hidden && parts.iter().any(|part| part.bytes.contains(&b'\r'));
-    // The length of a secret is left out as well.
-    let bytes = driver.send_parts(parts, &echo)? - secret;
+    let is_hidden_line =
+        driver.reads_secret() && parts.iter().any(|part| part.bytes.contains(&b'\r'));
+    let sent = driver.send_parts(parts, &echo);
+    // The length of a secret is left out, in an error too.
+    let bytes = match (sent, secret) {
+        (Err(SendError::LineTooLong { .. }), Some(_)) => {
+            return Err(ToolError::new(
+                "limit_reached",
+                "secret: with `input` the line is longer than the terminal hands over: send `input` apart. Nothing was sent",
+            ));
+        }
+        (sent, secret) => sent? - secret.map_or(0, |secret| secret.value().len()),
+    };
     let before = driver.session().anchor_seq(awaitty_core::Since::Input);
     Ok(Sent { bytes, before, is_hidden_line })
 }
@@ -251,14 +236,6 @@ fn send_to(entry: &Entry, driver: &mut Driver, items: &[Item]) -> Result<Sent, T
     Ok(sent)
 }
 
-fn would_be_shown() -> ToolError {
-    ToolError::new(
-        "denied",
-        "secret: the terminal shows what is typed now, so nothing was sent: wait until the program asks for it \
-         ({\"text\": \"[Pp]assword\"}), and snapshot then says echo: off",
-    )
-}
-
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
@@ -268,13 +245,14 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
 }
 
 /// Checks what can be checked before anything is sent.
-pub(super) fn check(params: &Params) -> Result<(), ToolError> {
-    // A secret that is no variable may be typed by a person.
-    let is_asked = params.secret.as_ref().is_some_and(|name| std::env::var_os(name).is_none());
+pub(super) fn check(context: &Context, params: &Params) -> Result<(), ToolError> {
+    // A secret that is not declared may be typed by a person.
+    let sessions = &context.sessions;
+    let is_asked = params.secret.as_ref().is_some_and(|name| sessions.secret(name).is_none());
     if params.submit && (params.input.is_none() || !params.keys.is_empty()) {
         return Err(submits_input());
     }
-    if is_asked { Ok(()) } else { items(params).map(drop) }
+    if is_asked { Ok(()) } else { items(sessions, params).map(drop) }
 }
 
 /// Sends the input to a session, and waits. `show` says how the screen is shown, given the frame before the input.
@@ -291,12 +269,15 @@ pub(super) async fn perform(
     }
     typable(entry, params.force, params.leave_copy_mode).await?;
     if let Some(name) = &params.secret
-        && std::env::var_os(name).is_none()
+        && context.sessions.secret(name).is_none()
         && (entry.people.is_typed(name) || entry.people.is_anybody_there().await)
     {
         return ask_person(context, entry, params, name, wanted, show).await;
     }
-    let items = items(params)?;
+    let items = items(&context.sessions, params)?;
+    if params.secret.is_some() {
+        wait_for_reader(entry).await?;
+    }
     if params.submit {
         return run_submit(context, entry, params, wanted, show).await;
     }
@@ -331,7 +312,11 @@ fn submits_input() -> ToolError {
     )
 }
 
-fn answer(entry: &Entry, sent: &Sent, (wait, text): (WaitOutput, String)) -> (Output, String) {
+pub(super) fn answer(
+    entry: &Entry,
+    sent: &Sent,
+    (wait, text): (WaitOutput, String),
+) -> (Output, String) {
     (Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, submit: None, wait }, text)
 }
 
@@ -366,7 +351,7 @@ async fn run_submit(
 }
 
 /// Waits for what is wanted after something was sent, or says what the screen shows.
-async fn then_wait(
+pub(super) async fn then_wait(
     context: &Context,
     entry: &Arc<Entry>,
     wanted: Option<Wanted>,
@@ -377,83 +362,4 @@ async fn then_wait(
         Some(wanted) => start(context, entry, &wanted, show).await,
         None => show_screen(entry, show, outcome).await,
     }
-}
-
-/// What a person is asked for, until it is dropped, unless it stays open.
-struct Question<'a> {
-    people: &'a People,
-    is_open: bool,
-}
-
-impl Drop for Question<'_> {
-    fn drop(&mut self) {
-        if !self.is_open {
-            self.people.forget();
-        }
-    }
-}
-
-/// How often it is looked whether the program still asks for a secret that a person is to type: the kernel tells
-/// nobody that echo was turned on again.
-const STILL_ASKED: Duration = Duration::from_millis(250);
-
-/// Has the person who is attached type a secret, which no agent sees.
-async fn ask_person(
-    context: &Context,
-    entry: &Arc<Entry>,
-    params: &Params,
-    name: &str,
-    wanted: Option<Wanted>,
-    show: fn(Seq) -> Show,
-) -> Answer<Output> {
-    if params.input.is_some() || !params.keys.is_empty() || params.submit {
-        return Err(ToolError::argument(
-            "secret: the person attached types it and presses Enter: leave out input, keys and submit",
-        ));
-    }
-    if name.is_empty() || name.contains(char::is_control) {
-        return Err(ToolError::argument(format!("secret: {name:?} is no name to ask a person by")));
-    }
-    let asks = async || entry.handle.call(|driver| driver.reads_secret()).await == Some(true);
-    // An earlier call may have ended before they were done, with the question open.
-    match (asks().await, entry.people.is_typed(name)) {
-        (true, _) => entry.people.ask(name),
-        (false, true) => {}
-        (false, false) => return Err(would_be_shown()),
-    }
-    let mut question = Question { people: &entry.people, is_open: false };
-    let no_more = async {
-        while asks().await {
-            tokio::time::sleep_until(Instant::now() + STILL_ASKED).await;
-        }
-    };
-    let limit = context.call_limit.unwrap_or(policy::SECRET_TIMEOUT);
-    let denied = |why: &str| ToolError::new("denied", format!("secret: {why}; nothing was sent"));
-    tokio::select! {
-        biased;
-        () = entry.people.typed() => {}
-        () = no_more => return Err(denied("the program asks for it no more, and nobody typed it")),
-        () = tokio::time::sleep_until(Instant::now() + policy::SECRET_TIMEOUT) => {
-            return Err(denied("the person who is attached did not type it"));
-        }
-        () = tokio::time::sleep_until(Instant::now() + limit) => {
-            question.is_open = true;
-            let (mut wait, text) = then_wait(context, entry, None, Show::Nothing, "pending").await?;
-            wait.again = Retry::with("send_input", context.arguments.clone());
-            let text = format!("{text}the person who is attached was asked: call send_input again");
-            let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
-            let frame = frame.ok_or_else(ToolError::gone)?;
-            let sent = Sent::nothing(&frame);
-            return Ok(answer(entry, &sent, (wait, text)));
-        }
-    }
-    drop(question);
-    let before =
-        entry.handle.call(|driver| driver.session().anchor_seq(awaitty_core::Since::Input));
-    let before = before.await.ok_or_else(ToolError::gone)?;
-    let sent = Sent { bytes: 0, before, is_hidden_line: true };
-    let (mut wait, text) = then_wait(context, entry, wanted, show(before), "typed").await?;
-    let hint = "the person who is attached typed it";
-    wait.hint.get_or_insert_with(|| hint.to_owned());
-    Ok(answer(entry, &sent, (wait, format!("{text}\n{hint}"))))
 }

@@ -82,7 +82,7 @@ impl Step {
                     secret: step.secret,
                     ..send_input::Params::default()
                 };
-                send_input::check(&params)?;
+                send_input::check(context, &params)?;
                 Act::Input(Box::new(params))
             }
             None if step.wait.is_some() => Act::Nothing,

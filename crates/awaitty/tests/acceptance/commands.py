@@ -673,7 +673,7 @@ SECRET = "hunter2-geheim-4711"
 
 @check(server=False)
 async def secret_is_typed_where_echo_is_off():
-    async with connect(env={"ACCEPTANCE_SECRET": SECRET, "AWAITTY_SECRET_TOKEN": SECRET}) as s:
+    async with connect(env={"AWAITTY_SECRET_TOKEN": SECRET}) as s:
         listening = Listening(s)
 
         async def one(i):
@@ -684,7 +684,7 @@ async def secret_is_typed_where_echo_is_off():
             result = await s.send(sid, f'{PYTHON} -c "{READ_HIDDEN}"\n', wait={"ready": True, "timeout_ms": 20_000})
             fields(result, outcome="met", echo="off")
             wait = {"text": "GOT .*", "timeout_ms": 10_000}
-            result = await s.ok("send_input", session_id=sid, secret="ACCEPTANCE_SECRET", wait=wait)
+            result = await s.ok("send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN", wait=wait)
             fields(result, outcome="met")
             expect(hashlib.md5(SECRET.encode()).hexdigest() in result["match"]["text"], "all of the secret, and Enter", result)
             await s.ok("snapshot", session_id=sid, format="annotated")
@@ -701,20 +701,20 @@ async def secret_is_typed_where_echo_is_off():
 
 @check(server=False)
 async def secret_is_denied_where_it_would_show():
-    async with connect(env={"ACCEPTANCE_SECRET": SECRET}) as s:
+    async with connect(env={"AWAITTY_SECRET_TOKEN": SECRET}) as s:
         listening = Listening(s)
         sid = await s.spawn("bash", "--norc")
         await ready(s, sid)
-        await s.err(["denied"], "send_input", session_id=sid, secret="ACCEPTANCE_SECRET")
+        await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN")
         await s.send(sid, "cat\n", wait={"ready": True})
-        await s.err(["denied"], "send_input", session_id=sid, secret="ACCEPTANCE_SECRET")
-        await s.err(["denied"], "send_input", session_id=sid, secret="ACCEPTANCE_SECRET", input="x\n")
+        await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN")
+        await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN", input="x\n")
         await s.ok("send_input", session_id=sid, keys=["ctrl+c"], wait={"ready": True})
         # A line editor has the terminal's echo off too, and shows what it reads.
         for shell in ("zsh", "fish", "dash"):
             other = await s.spawn(shell)
             await ready(s, other)
-            await s.err(["denied"], "send_input", session_id=other, secret="ACCEPTANCE_SECRET")
+            await s.err(["denied"], "send_input", session_id=other, secret="AWAITTY_SECRET_TOKEN")
         result = await s.call("send_input", session_id=sid, secret="NO_SUCH_VARIABLE")
         expect(result.is_error and "NO_SUCH_VARIABLE" in result["message"], "an error that names it", result)
         fields(await s.ok("run_command", session_id=sid, command="echo next"), output="next")

@@ -28,6 +28,7 @@ sys.dont_write_bytecode = True
 import harness
 import commands  # noqa: F401: its checks
 import faults  # noqa: F401: its checks
+import attacks  # noqa: F401: its checks
 import late  # noqa: F401: its checks
 import machine  # noqa: F401: its checks
 import network  # noqa: F401: its checks

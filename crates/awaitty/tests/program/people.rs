@@ -68,13 +68,13 @@ fn a_person_is_asked_for_a_secret_that_no_agent_sees() {
     let secret = json!({"session_id": "a", "secret": "ACCESS_WORD", "wait": {"text": "got \\d+"}});
     let refused = agent.call("send_input", secret.clone());
     assert_eq!(refused["code"], "bad_argument", "{refused}");
-    assert!(refused["message"].as_str().unwrap().contains("nobody is attached"), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("no person is attached"), "{refused}");
     let mut person = person(&home);
     start(&mut person, &home, &["attach", "a"], json!({"text": "detaches"}));
     // The screen is drawn before the daemon has heard that somebody is there.
     while agent.call("list_sessions", json!({}))["sessions"][0]["attached"] != 1 {}
     let asked = agent.send("tools/call", json!({"name": "send_input", "arguments": secret}));
-    let seen = person.call("wait_for_text", json!({"pattern": "asks you for ACCESS_WORD"}));
+    let seen = person.call("wait_for_text", json!({"pattern": "asks you for “ACCESS_WORD” for "}));
     assert_eq!(seen["outcome"], "met", "{seen}");
     let typed = json!({"input": "hunter2\n", "wait": {"text": "s1 120x40 running"}});
     assert_eq!(person.call("send_input", typed)["outcome"], "met", "the question is gone");
@@ -100,8 +100,9 @@ fn a_question_stays_open_for_longer_than_a_call() {
     let pending = server.call("send_input", secret.clone());
     assert_eq!((&pending["outcome"], &pending["retry"]), (&json!("pending"), &secret), "{pending}");
     let told = server.answer(there);
-    assert_eq!(told["result"]["structuredContent"]["asked"], "ACCESS_WORD");
-    server.send("tools/call", json!({"name": "attend", "arguments": {"known": "ACCESS_WORD"}}));
+    let asked = told["result"]["structuredContent"]["asked"].as_str().unwrap();
+    assert!(asked.starts_with("“ACCESS_WORD” for /"), "{asked}");
+    server.send("tools/call", json!({"name": "attend", "arguments": {"known": asked}}));
     server.call("send_input", json!({"input": "hunter2\n", "wait": {"text": "got 7"}}));
     let typed = server.call("send_input", secret.clone());
     assert_eq!(typed["outcome"], "typed", "{typed}");

@@ -23,7 +23,7 @@ use rustix::process::Pid;
 use tokio::process::{Child, Command};
 
 use super::{processes, pty};
-use crate::sessions::SECRET_PREFIX;
+use crate::secrets::is_secret_variable;
 use crate::socket::{SESSION_VARIABLE, SOCKET_VARIABLE};
 
 pub use capture::Capture;
@@ -111,7 +111,7 @@ impl Server {
         // A server that is started by this is nobody's terminal.
         command.env_remove(SESSION_VARIABLE).env_remove(SOCKET_VARIABLE);
         for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with(SECRET_PREFIX) {
+            if is_secret_variable(&name) {
                 command.env_remove(name);
             }
         }

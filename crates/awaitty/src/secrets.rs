@@ -1,0 +1,355 @@
+//! Secrets that `send_input` types into programs. An operator declares them when the server starts; no result, no log and no
+//! child process contains them.
+//!
+//! ```text
+//! --secrets FILE ────────┐
+//! AWAITTY_SECRET_* ──────┼─► declared ─► a variable among them? the server replaces itself (exec) with an environment
+//! env = "VARIABLE" ──────┘              that lacks it, and hands the secrets to itself through a memfd
+//! ```
+//!
+//! `/proc/PID/environ` shows the environment that a process was started with, whatever the process removes later. So only
+//! a new image of the process is without the variables.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail, ensure};
+use rustix::fs::MemfdFlags;
+use rustix::process::DumpableBehavior;
+use serde::{Deserialize, Serialize};
+
+/// Variables whose names begin so are secrets.
+pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
+
+/// The number of the descriptor that hands the secrets over when the server replaces itself.
+pub const FD_VARIABLE: &str = "AWAITTY_SECRETS_FD";
+
+/// The variable that names the file of secrets.
+pub const FILE_VARIABLE: &str = "AWAITTY_SECRETS";
+
+/// Returns whether a variable holds a secret, or leads to one. No program that we start gets it.
+pub fn is_secret_variable(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(SECRET_PREFIX.as_bytes())
+        || name == FD_VARIABLE
+        || name == FILE_VARIABLE
+}
+
+/// Bytes of a file of secrets, and of a file that holds one. A private key fits many times.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Characters of a secret's name, as of a channel's.
+const NAME_CHARS_MAX: usize = 128;
+
+/// Where a server finds its secrets.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct SecretOptions {
+    /// A file of the secrets that send_input may type, in TOML and with mode 0600: `NAME = {value = "…"}`, or `file` or
+    /// `env` instead of `value`, and `only = ["/usr/bin/psql"]` for the programs that may get it.
+    #[arg(long, value_name = "FILE", env = FILE_VARIABLE)]
+    pub secrets: Option<PathBuf>,
+}
+
+/// A secret, and the programs that it may be typed into.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Secret {
+    value: String,
+    /// Executables, by path or by name; without any, all are allowed.
+    only: Vec<String>,
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secret").field("only", &self.only).finish_non_exhaustive()
+    }
+}
+
+impl Secret {
+    /// Returns the bytes to type.
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    /// Returns the executables that the secret is bound to; all are allowed if there are none.
+    pub fn only(&self) -> &[String] {
+        &self.only
+    }
+
+    /// Returns whether the secret may be typed into a program with this executable, which is unknown if the kernel does
+    /// not show it.
+    pub fn allows(&self, executable: Option<&Path>) -> bool {
+        let is_bound_to = |bound: &String| executable.is_some_and(|found| is_same(bound, found));
+        self.only.is_empty() || self.only.iter().any(is_bound_to)
+    }
+}
+
+/// Returns whether an executable is the one that a path or a name stands for. A name stands for what PATH finds, and for
+/// files of that name which belong to root and which nobody else can write: a wrapper in PATH may start such a file.
+fn is_same(bound: &str, found: &Path) -> bool {
+    if bound.contains('/') {
+        return fs::canonicalize(bound).is_ok_and(|bound| bound == found);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&path).map(|folder| folder.join(bound));
+    let is_of_root = || {
+        let is_safe = |data: fs::Metadata| data.uid() == 0 && data.mode() & 0o022 == 0;
+        found.file_name() == Some(bound.as_ref()) && found.metadata().is_ok_and(is_safe)
+    };
+    in_path.filter_map(|path| fs::canonicalize(path).ok()).next().as_deref() == Some(found)
+        || is_of_root()
+}
+
+/// The secrets of a server, by name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Secrets {
+    by_name: BTreeMap<String, Secret>,
+}
+
+/// One entry of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Declaration {
+    value: Option<String>,
+    file: Option<PathBuf>,
+    env: Option<String>,
+    #[serde(default)]
+    only: Vec<String>,
+}
+
+impl Secrets {
+    /// Returns the secret of a name. A variable's name may be given with its prefix or without.
+    pub fn get(&self, name: &str) -> Option<&Secret> {
+        let prefixed = || self.by_name.get(&format!("{SECRET_PREFIX}{name}"));
+        self.by_name.get(name).or_else(prefixed)
+    }
+
+    /// Returns the names of all secrets.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// Loads the secrets of this process. If a variable holds one, the process is replaced by a new image without it, and
+    /// this call returns there.
+    ///
+    /// # Errors
+    /// If the file is not there, can be read by others or makes no sense, or the process cannot be replaced. The error
+    /// names what is wrong, never a value.
+    pub fn load(options: &SecretOptions) -> anyhow::Result<Secrets> {
+        let secrets = match std::env::var(FD_VARIABLE) {
+            Ok(number) => handed_over(&number)?,
+            Err(_) => {
+                let (secrets, variables) = declared(options)?;
+                if !variables.is_empty() {
+                    return Err(replace_process(&secrets, &variables)?);
+                }
+                secrets
+            }
+        };
+        if !secrets.by_name.is_empty() {
+            // Programs of the same user can read neither our memory nor our descriptors then.
+            rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        }
+        Ok(secrets)
+    }
+
+    /// Replaces this process by one whose environment has no secret. It holds none itself, and its child finds them.
+    ///
+    /// # Errors
+    /// If the process cannot be replaced.
+    pub fn hand_on(options: &SecretOptions) -> anyhow::Result<()> {
+        if std::env::var_os(FD_VARIABLE).is_none() {
+            let (secrets, variables) = declared(options)?;
+            if !variables.is_empty() {
+                return Err(replace_process(&secrets, &variables)?);
+            }
+            return Ok(());
+        }
+        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, value: String, only: Vec<String>) -> anyhow::Result<()> {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        ensure!(
+            (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_name),
+            "the name {name:?} is not 1 to {NAME_CHARS_MAX} of A-Z a-z 0-9 . _ -"
+        );
+        ensure!(
+            !value.is_empty() && !value.contains(char::is_control),
+            "{name} is empty or holds control characters, so it cannot be typed"
+        );
+        self.by_name.insert(name.to_owned(), Secret { value, only });
+        Ok(())
+    }
+}
+
+/// Returns the secrets that the operator has declared, and the variables that hold some of them.
+fn declared(options: &SecretOptions) -> anyhow::Result<(Secrets, Vec<OsString>)> {
+    let (mut secrets, mut variables) = (Secrets::default(), Vec::new());
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with(SECRET_PREFIX)) else {
+            continue;
+        };
+        let value = value.to_str().map(str::to_owned).unwrap_or_default();
+        secrets.add(name, value, Vec::new()).context("secrets in the environment")?;
+        variables.push(name.into());
+    }
+    let Some(path) = &options.secrets else { return Ok((secrets, variables)) };
+    let named = |what: &str| format!("--secrets {}: {what}", path.display());
+    let text = read_private(path).with_context(|| named("it cannot be used"))?;
+    let file: BTreeMap<String, Declaration> = toml::from_str(&text).map_err(|error| {
+        // The error itself would quote the line, with its value.
+        let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
+        anyhow::anyhow!(named(&format!("line {line}: {}", error.message())))
+    })?;
+    for (name, declaration) in file {
+        let Declaration { value, file, env, only } = declaration;
+        let value = match (value, file, env) {
+            (Some(value), None, None) => value,
+            (None, Some(file), None) => {
+                let file = path.parent().unwrap_or(Path::new("")).join(file);
+                let text = read_private(&file)
+                    .with_context(|| named(&format!("{name}: file {}", file.display())))?;
+                text.trim_end_matches(['\r', '\n']).to_owned()
+            }
+            (None, None, Some(variable)) => {
+                let value = std::env::var(&variable).map_err(|_| {
+                    anyhow::anyhow!(named(&format!("{name}: the variable {variable} is not set")))
+                })?;
+                variables.push(variable.into());
+                value
+            }
+            _ => bail!(named(&format!("{name}: give one of value, file and env"))),
+        };
+        secrets.add(&name, value, only).with_context(|| named("it cannot be used"))?;
+    }
+    Ok((secrets, variables))
+}
+
+/// Reads a file that belongs to us and that nobody else can read. A pipe, as `/dev/fd/3` may be, has no such mode.
+fn read_private(path: &Path) -> anyhow::Result<String> {
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    if found.is_file() {
+        let owner = found.uid();
+        ensure!(
+            owner == rustix::process::geteuid().as_raw() || owner == 0,
+            "it belongs to another user: give a file of yours"
+        );
+        let mode = found.mode() & 0o777;
+        ensure!(mode & 0o077 == 0, "its mode is {mode:04o}, so others can read it: chmod 600 it");
+    }
+    let mut text = String::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    ensure!(text.len() as u64 <= FILE_BYTES_MAX, "it has more than {FILE_BYTES_MAX} bytes");
+    Ok(text)
+}
+
+/// Takes the secrets that this process has handed to itself, and empties the memfd.
+fn handed_over(number: &str) -> anyhow::Result<Secrets> {
+    let number: i32 = number.parse().context(FD_VARIABLE)?;
+    let path = format!("/proc/self/fd/{number}");
+    let mut file = File::options().read(true).write(true).open(path).context(FD_VARIABLE)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    file.set_len(0)?;
+    serde_json::from_str(&text).context(FD_VARIABLE)
+}
+
+/// Replaces this process by the same program with the same arguments, without some variables. Returns why it could not.
+fn replace_process(secrets: &Secrets, variables: &[OsString]) -> anyhow::Result<anyhow::Error> {
+    let memfd = rustix::fs::memfd_create("awaitty-secrets", MemfdFlags::empty())?;
+    let mut memfd = File::from(memfd);
+    memfd.write_all(serde_json::to_string(secrets)?.as_bytes())?;
+    let mut words = std::env::args_os();
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg0(words.next().unwrap_or_default()).args(words);
+    for variable in variables {
+        command.env_remove(variable);
+    }
+    let error = command.env(FD_VARIABLE, memfd.as_raw_fd().to_string()).exec();
+    Ok(anyhow::Error::from(error).context("the server could not start itself again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// Declares a file with this text and mode.
+    fn declare(name: &str, text: &str, mode: u32) -> anyhow::Result<Secrets> {
+        let folder = std::env::temp_dir();
+        let path = folder.join(format!("awaitty-secrets-{name}-{}", std::process::id()));
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+        let found = declared(&SecretOptions { secrets: Some(path.clone()) });
+        fs::remove_file(&path)?;
+        found.map(|(secrets, _)| secrets)
+    }
+
+    #[test]
+    fn a_file_declares_values_and_the_programs_that_may_get_them() {
+        let text = "db = {value = \"hunter2\", only = [\"/bin/cat\"]}\n[plain]\nvalue = \"x\"\n";
+        let secrets = declare("values", text, 0o600).unwrap();
+        let db = secrets.get("db").unwrap();
+        assert_eq!((db.value(), db.only()), ("hunter2", &["/bin/cat".to_owned()][..]));
+        let cat = fs::canonicalize("/bin/cat").unwrap();
+        let ls = fs::canonicalize("/bin/ls").unwrap();
+        assert!(db.allows(Some(&cat)) && !db.allows(Some(&ls)) && !db.allows(None));
+        assert!(secrets.get("plain").unwrap().allows(None), "it is bound to nothing");
+        assert!(secrets.get("HOME").is_none(), "a variable is no secret");
+        assert!(!format!("{secrets:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_name_stands_for_what_path_finds_and_not_for_any_file_of_that_name() {
+        let secret = Secret { value: "x".to_owned(), only: vec!["cat".to_owned()] };
+        let cat = fs::canonicalize("/bin/cat").unwrap();
+        assert!(secret.allows(Some(&cat)));
+        let folder = std::env::temp_dir().join(format!("awaitty-cat-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let other = folder.join("cat");
+        fs::copy(&cat, &other).unwrap();
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!secret.allows(Some(&other)), "anybody could have written it");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_others_can_read_or_that_makes_no_sense_is_refused() {
+        let wrong = |name, text, mode| format!("{:#}", declare(name, text, mode).unwrap_err());
+        assert!(wrong("mode", "a = {value = \"b\"}", 0o640).contains("chmod 600"));
+        for (name, text, message) in [
+            ("none", "a = {only = []}", "a: give one of value, file and env"),
+            ("both", "a = {value = \"hunter2\", env = \"B\"}", "a: give one of value"),
+            ("unset", "a = {env = \"NO_SUCH_VARIABLE\"}", "NO_SUCH_VARIABLE is not set"),
+            ("empty", "a = {value = \"\"}", "a is empty"),
+            ("control", "a = {value = \"x\\u001b\"}", "control characters"),
+            ("name", "\"a b\" = {value = \"hunter2\"}", "the name \"a b\""),
+            ("key", "a = {valeu = \"hunter2\"}", "valeu"),
+            ("syntax", "\na = {value = hunter2}", "line 2"),
+        ] {
+            let told = wrong(name, text, 0o600);
+            assert!(told.contains(message), "{name}: {told}");
+            assert!(!told.contains("hunter2"), "{name}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_a_limit() {
+        let text = |bytes: usize| {
+            let begin = "a = {value = \"b\"} #";
+            format!("{begin}{}", "x".repeat(bytes - begin.len()))
+        };
+        assert!(declare("full", &text(FILE_BYTES_MAX as usize), 0o600).is_ok());
+        assert!(declare("long", &text(FILE_BYTES_MAX as usize + 1), 0o600).is_err());
+    }
+}
