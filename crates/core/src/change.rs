@@ -25,6 +25,8 @@ pub(crate) struct ChangeState {
     pub(crate) style: bool,
     /// When the text changed last, as far as the wait is concerned.
     pub(crate) changed_at: Time,
+    /// How often it changed.
+    pub(crate) count: u32,
     rows: Vec<RowChanges>,
 }
 
@@ -62,7 +64,7 @@ impl ChangeState {
     ) {
         let rows = changed_rows(before, frame, ignore);
         if !rows.is_empty() {
-            self.changed_at = now;
+            (self.changed_at, self.count) = (now, self.count + 1);
             // Rows that a smaller screen no longer has have changed as well.
             let rows_max = before.rows().len().max(frame.rows().len());
             self.rows.resize(rows_max.max(self.rows.len()), RowChanges::default());

@@ -376,6 +376,16 @@ impl Wait {
         self.change.changed_at = self.change.changed_at.max(time);
     }
 
+    /// Returns how often the text has changed since the wait was started.
+    pub(crate) fn changes(&self) -> u32 {
+        self.change.count
+    }
+
+    /// Returns since when its timeout counts.
+    pub(crate) fn counted_from(&self) -> Time {
+        self.counted_from
+    }
+
     /// Returns when the text changed last, or the clock was started again.
     pub(crate) fn quiet_since(&self) -> Time {
         self.change.changed_at

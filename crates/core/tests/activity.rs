@@ -29,7 +29,7 @@ const ELSEWHERE: Activity = activity(None, awaitty_core::Job::AtRest);
 const UNKNOWN: Activity = activity(None, awaitty_core::Job::Unknown);
 
 /// A shell runs its first command.
-const COMMAND_BEGINS: &str = "\x1b]133;C;aid=n\x07";
+const COMMAND_BEGINS: &str = "\x1b]133;C;aid=n;cmd=make\x07";
 
 const fn activity(terminal: Option<TerminalWait>, job: awaitty_core::Job) -> Activity {
     Activity { terminal, job, reader_rests: false, reads_keys: true }
@@ -89,6 +89,16 @@ fn s5_settled_answers_after_busy_max_and_says_busy() {
     ];
     let end = format!("@{} w1 Met settled=true changed=true busy", 1000 + ms(BUSY_MAX));
     check(&prints, &[&end]);
+    // What prints again and again is never quiet for so long.
+    let watch = [
+        (0, Type("x")),
+        (0, Job(BUSY)),
+        (0, Wait(settled(200), Since::Input, 60_000)),
+        (50, Print("one\r")),
+        (2050, Print("two\r")),
+        (4050, Print("three\r")),
+    ];
+    check(&watch, &[&format!("@{} w1 Met settled=true changed=true busy", ms(BUSY_MAX))]);
     // A longer quiet was asked for.
     let long = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(4000), Since::Input, 60_000))];
     check(&long, &["@4000 w1 Met settled=true changed=false busy"]);
@@ -283,6 +293,73 @@ fn shell_runs() -> Vec<(u64, Do)> {
     vec![(0, Shell("$ ")), (10, Print("\x1b]133;C;aid=n\x07patch? ")), (10, Type("y"))]
 }
 
+const COMMAND_ENDS: &str = "\x1b]133;D;0;aid=n;cwd=/\x07\x1b]133;A;aid=n\x07$ \x1b]133;B;aid=n\x07";
+
+#[test]
+fn s8_a_command_that_ended_before_the_input_is_not_the_one_typed() {
+    let wait = || Wait(Condition::LastCommand { after: None }, Since::Input, 500);
+    let ran = [(0, Shell("$ ")), (5, Print(COMMAND_BEGINS)), (9, Print(COMMAND_ENDS))];
+    // Without Enter nothing runs.
+    let unentered = [&ran[..], &[(20, Type("make")), (20, wait())]].concat();
+    check(&unentered, &["@520 w1 Timeout"]);
+    let entered = [
+        (20, Type("make\r")),
+        (20, wait()),
+        (30, Print(COMMAND_BEGINS)),
+        (40, Print(COMMAND_ENDS)),
+    ];
+    check(&[&ran[..], &entered].concat(), &["@40 w1 Met"]);
+    // An answer to a command that runs is typed after it began.
+    let answered = [
+        (0, Shell("$ ")),
+        (5, Print(COMMAND_BEGINS)),
+        (6, Type("y\r")),
+        (6, wait()),
+        (9, Print(COMMAND_ENDS)),
+    ];
+    check(&answered, &["@9 w1 Met"]);
+    // What ended after the input counts for a wait that is called later.
+    let later = [
+        (0, Shell("$ ")),
+        (1, Type("make\r")),
+        (5, Print(COMMAND_BEGINS)),
+        (9, Print(COMMAND_ENDS)),
+        (50, wait()),
+    ];
+    check(&later, &["@50 w1 Met"]);
+}
+
+#[test]
+fn s8_a_command_is_waited_for_before_its_shell_has_shown_a_prompt() {
+    let wait = || Wait(Condition::LastCommand { after: None }, Since::Input, 500);
+    let script = [(0, Type("make\r")), (0, wait())];
+    check(&script, &["no shell has told of a command here: run_command runs one"]);
+    let script = [
+        (0, Trust),
+        (1, Type("make\r")),
+        (1, wait()),
+        (5, Shell("$ ")),
+        (6, Print(COMMAND_BEGINS)),
+        (9, Print(COMMAND_ENDS)),
+    ];
+    check(&script, &["@9 w1 Met"]);
+}
+
+#[test]
+fn s5_a_prompt_is_not_ready_if_what_was_typed_ahead_runs_at_it() {
+    let script = [
+        (0, Shell("$ ")),
+        (1, Print(COMMAND_BEGINS)),
+        (2, Type("next\r")),
+        (2, Wait(READY, Since::Input, 9000)),
+        // In one read: the prompt, and the command that was typed before it.
+        (5, PrintPart(COMMAND_ENDS)),
+        (5, Print(COMMAND_BEGINS)),
+        (9, Print(COMMAND_ENDS)),
+    ];
+    check(&script, &["@9 w1 Met Shell"]);
+}
+
 #[test]
 fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
     let asks = Condition::Asks(Some(awaitty_core::CommandId(1)));
@@ -295,7 +372,7 @@ fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
     check(&script, &[&format!("@{} w1 Met", 30 + ms(ASKS_QUIET))]);
     script[5] = (40, Job(POLLS));
     check(&script, &[&format!("@{} w1 Met", 30 + ms(ASKS_POLL_QUIET))]);
-    for activity in [BUSY, ELSEWHERE, UNKNOWN] {
+    for activity in [BUSY, BUSY_READER, ELSEWHERE, UNKNOWN] {
         script[5] = (40, Job(activity));
         check(&script, &["@9020 w1 Timeout"]);
     }

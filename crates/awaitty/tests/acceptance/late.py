@@ -115,10 +115,10 @@ def busy(result, name):
 
 @check(limit=LIMIT_S, transports=STDIO)
 async def late_watch(s):
-    """`watch` draws every five seconds and sleeps in between. It settles as busy."""
+    """`watch` draws every two seconds and sleeps in between. It settles as busy."""
 
     async def one(_):
-        result = await spawn_and_wait(s, ["watch", "-n", "5", "date"], settled=SETTLED_MS)
+        result = await spawn_and_wait(s, ["watch", "date"], settled=SETTLED_MS)
         busy(result, "watch")
         await s.close(result["session_id"])
 

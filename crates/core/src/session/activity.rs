@@ -171,6 +171,8 @@ impl Session {
         let (Some(command), false) = (command, self.has_open_input()) else { return Verdict::Open };
         let quiet = match (self.activity.terminal, self.activity.job) {
             (Some(TerminalWait::Read), job) if job != Job::Busy => ASKS_QUIET,
+            // Another thread of the reader works: it reads for the case that somebody types, as to be stopped.
+            (Some(_), Job::Busy) if !self.activity.reader_rests => return Verdict::Open,
             (Some(_), _) => ASKS_POLL_QUIET,
             (None, _) => return Verdict::Open,
         };
@@ -182,7 +184,9 @@ impl Session {
     pub(super) fn judge_settled(&mut self, id: WaitId, now: Time, is_expired: bool) {
         let Some(wait) = self.waits.get(id) else { return };
         let Condition::Settled(quiet) = wait.spec.condition else { return };
-        let patience = wait.quiet_since().after(quiet.max(BUSY_MAX));
+        // What prints again and again while it is busy, as `watch` does, is never quiet for that long.
+        let since = if wait.changes() > 1 { wait.counted_from() } else { wait.quiet_since() };
+        let patience = since.after(quiet.max(BUSY_MAX));
         if self.has_open_input() {
             match is_expired {
                 true => self.end(id, now, Outcome::Timeout),

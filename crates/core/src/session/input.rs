@@ -13,7 +13,7 @@ impl Session {
         self.catch_up(now);
         self.input = self.anchor_here();
         self.input.enters = text.matches(['\r', '\n']).count();
-        self.handed_at = now;
+        (self.handed_at, self.input_at) = (now, now);
         self.echo_by = by;
         // What was known of the program was before the input.
         (self.activity, self.reading_since) = (Activity::default(), None);

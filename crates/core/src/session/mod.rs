@@ -56,6 +56,10 @@ pub struct Session {
     echo_by: EchoBy,
     /// When some of the last input was handed over or read last.
     handed_at: Time,
+    /// When the input mark was set.
+    input_at: Time,
+    /// A shell has shown a prompt since the last time that all output was read.
+    is_prompt_new: bool,
     /// Some of the last input is still to be handed over.
     input_pending: bool,
     /// The program may not have read all of its input.
@@ -109,6 +113,8 @@ impl Session {
             input,
             echo_by: EchoBy::Nobody,
             handed_at: now,
+            input_at: now,
+            is_prompt_new: false,
             input_pending: false,
             input_unread: false,
             activity: Activity::default(),
@@ -234,6 +240,9 @@ impl Session {
     pub fn handle_drained(&mut self, now: Time) {
         self.end_overdue_update(now);
         self.catch_up(now);
+        if std::mem::take(&mut self.is_prompt_new) {
+            self.judge_activity(now);
+        }
     }
 
     /// Time passed.

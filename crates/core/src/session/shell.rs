@@ -133,9 +133,8 @@ impl Session {
             if self.input_unread {
                 self.shells.note_unread();
             }
-            if self.is_at_prompt() {
-                self.judge_activity(now);
-            }
+            // What was typed ahead may be read by now, and the marks of its command follow: judged when all was read.
+            self.is_prompt_new = true;
         }
         self.end_commands(now);
     }
@@ -189,8 +188,8 @@ impl Session {
     /// If it is for a command that does not exist.
     pub fn check_wait(&self, spec: &Spec) -> Result<(), WaitError> {
         match spec.condition {
-            // What is sent meanwhile may run one.
-            Condition::LastCommand { .. } => Ok(()),
+            // What is sent meanwhile may run one, if there is a shell.
+            Condition::LastCommand { .. } if self.shells.depth() > 0 => Ok(()),
             ref other => self.resolve(&mut other.clone()),
         }
     }
@@ -208,12 +207,16 @@ impl Session {
                 Err(WaitError::NoSuchCommand(*id))
             }
             Condition::LastCommand { after } => {
-                let last = self.shells.last().map_or(0, |last| last.id.0);
-                let is_next = self.shells.is_entered();
-                if last == 0 && !is_next {
+                if self.shells.depth() == 0 && self.shells.last().is_none() {
                     return Err(WaitError::NoCommand);
                 }
-                *after = Some(CommandId(last - u64::from(!is_next)));
+                // A command that had ended before the input is none that the input runs.
+                let is_open =
+                    |command: &&Command| command.ended.is_none_or(|ended| ended >= self.input_at);
+                let last = self.shells.last();
+                let is_last = !self.shells.is_entered() && last.filter(is_open).is_some();
+                let last = last.map_or(0, |last| last.id.0);
+                *after = Some(CommandId(last - u64::from(is_last)));
                 Ok(())
             }
             _ => Ok(()),

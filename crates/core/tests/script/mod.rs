@@ -28,13 +28,15 @@ pub(crate) enum Do {
     Pending(bool),
     /// The driver reports what the foreground job does.
     Job(Activity),
+    /// A shell starts whose nonce is `n`.
+    Trust,
     /// A shell whose nonce is `n` shows this prompt.
     Shell(&'static str),
     Exit(i32),
     Close,
 }
 
-pub(crate) use Do::{Close, Job, Pending, Print, PrintPart, Shell, Type, Unread, Wait};
+pub(crate) use Do::{Close, Job, Pending, Print, PrintPart, Shell, Trust, Type, Unread, Wait};
 
 pub(crate) const COLS: usize = 30;
 pub(crate) const ROWS: usize = 5;
@@ -140,6 +142,7 @@ fn act(session: &mut Session, now: Time, what: &Do, log: &mut Vec<String>) {
         Type(text) => session.handle_input(now, text, EchoBy::Terminal),
         Unread(unread) => session.handle_input_unread(now, *unread),
         Pending(is_pending) => session.handle_input_pending(now, *is_pending),
+        Trust => session.trust_shell("n"),
         Shell(prompt) => {
             session.trust_shell("n");
             let marks = ("\x1b]133;A;aid=n\x07", "\x1b]133;B;aid=n\x07");
