@@ -115,9 +115,8 @@ pub const INPUT_QUEUE_MAX: usize = 1 << 20;
 pub const CANONICAL_LINE_MAX: usize = 4095;
 
 /// How long nothing follows an escape that is a key, once the program has read it: by then it knows that no other key begins
-/// so. Vim waits for 100 ms (`ttimeoutlen` of its defaults), Neovim for 50, fish for 30. Who waits longer (zsh 400, readline
-/// in vi mode 500, ncurses 1 000 unless told otherwise) must be sent `esc` in a call of its own, with a wait: half a
-/// second each time would be too long for all the others.
+/// so. Vim waits for 100 ms (`ttimeoutlen` of its defaults), Neovim for 50, fish for 30. A program that is seen to wait longer
+/// with a timeout (zsh 400 ms, readline 500) gets the next key after that: see `driver/pace.rs`.
 pub const ESCAPE_PAUSE: Duration = Duration::from_millis(150);
 
 /// Characters of one result.

@@ -34,6 +34,10 @@ const KEY_FLUSHED: Duration = Duration::from_millis(20);
 /// Time for which a read blocks on unread input before it counts as one that wants more bytes, as with VMIN above 1.
 const KEY_WANTED: Duration = Duration::from_millis(5);
 
+/// Time after which a keystroke follows an escape key while the program polls for the rest of an escape sequence: readline
+/// does so for 500 ms. The next key comes sooner if it waits for input without a time limit before.
+const ESCAPE_POLLED_MAX: Duration = Duration::from_millis(600);
+
 /// The first look after a keystroke was handed over, and the pause between the looks for [`LOOKS_CLOSE`]. An editor takes
 /// about this long for a key.
 const LOOK_PAUSE: Duration = Duration::from_micros(200);
@@ -291,8 +295,11 @@ impl Last {
             (Job::Busy, _) => KEY_GAP_MAX,
             (Job::Timed, None) | (Job::Unknown, _) => KEY_GAP_UNSEEN,
         };
-        let pause =
-            if self.kind == PartKind::Escape { policy::ESCAPE_PAUSE } else { Duration::ZERO };
+        let pause = match (self.kind, terminal) {
+            (PartKind::Escape, Some(TerminalWait::TimedPoll)) => ESCAPE_POLLED_MAX,
+            (PartKind::Escape, _) => policy::ESCAPE_PAUSE,
+            _ => Duration::ZERO,
+        };
         now >= read_at + gap.max(pause)
     }
 }
@@ -367,6 +374,25 @@ mod tests {
             assert!((least..=most).contains(&gap), "{evidence:?}: {gap:?}");
             assert_eq!(hand_over(&mut input, start + gap), b"\r");
         }
+    }
+
+    #[test]
+    fn a_key_follows_an_escape_when_the_program_no_longer_polls_for_the_rest() {
+        let escape = || {
+            let (mut input, start) = (Input::default(), Instant::now());
+            input.push(key(b"\x1b"), false);
+            input.push(key(b"\x1b[B"), false);
+            assert_eq!(hand_over(&mut input, start), b"\x1b");
+            (input, start)
+        };
+        let (mut input, start) = escape();
+        let gap_polled = gap(&mut input, start, &POLLS);
+        assert!(gap_polled >= ESCAPE_POLLED_MAX, "{gap_polled:?}");
+        let (mut input, start) = escape();
+        input.consider(start + 300 * MS, &POLLS);
+        assert!(!input.is_due(), "readline waits for 500 ms");
+        input.consider(start + 520 * MS, &RESTS);
+        assert!(input.is_due());
     }
 
     #[test]
