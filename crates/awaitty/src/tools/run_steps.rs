@@ -83,7 +83,7 @@ struct StepOutput {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     session_id: String,
-    /// Steps that were done.
+    /// Steps whose wait was met.
     steps_done: usize,
     /// The step at which it stopped, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -342,10 +342,7 @@ impl Running {
         wait.outcome = Some(outcome);
         wait.again = again.unwrap_or_default();
         wait.elapsed_ms = Some(self.done.iter().map(|step| step.elapsed_ms).sum());
-        // A refused step was not done, nor one that was not reached in time.
-        let is_undone =
-            stopped.is_some() && self.done.last().is_some_and(|step| step.seq.is_none());
-        let steps_done = self.done.len() - usize::from(is_undone);
+        let steps_done = self.done.iter().filter(|step| step.outcome == "met").count();
         let count = steps.len();
         let steps_text = self.text;
         let at = Arc::clone(&entry);
