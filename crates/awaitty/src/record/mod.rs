@@ -24,6 +24,9 @@ pub use export::{Export, Format, export};
 /// Bytes of one recording: hours of a busy screen, and not all of a disk.
 pub const RECORDING_MAX: u64 = 1 << 30;
 
+/// Recordings of one session that begin in the same second. A restart takes longer than a hundredth of it.
+const RESTARTS_MAX: usize = 100;
+
 /// Bytes that wait to be written. A disk that is so far behind does not catch up.
 pub const QUEUE_MAX: usize = 8 << 20;
 
@@ -89,8 +92,19 @@ impl Recorder {
         let folder = folder()?;
         // Ids of panes have characters that are not for names of files.
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_");
-        let path = folder.join(format!("{}-{}-{name}.cast", head.timestamp, std::process::id()));
-        Recorder::start_at(path, head, with_input)
+        let start = format!("{}-{}-{name}", head.timestamp, std::process::id());
+        // A session that is restarted within a second has the same name.
+        for number in 1..RESTARTS_MAX {
+            let path = folder.join(match number {
+                1 => format!("{start}.cast"),
+                number => format!("{start}-{number}.cast"),
+            });
+            match Recorder::start_at(path, head, with_input) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                started => return started,
+            }
+        }
+        Err(io::Error::other(format!("{RESTARTS_MAX} recordings of {start} are there already")))
     }
 
     /// Takes the file away: there is nothing to record.
