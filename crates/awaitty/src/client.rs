@@ -17,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use serde_json::{Value, json};
 
 use crate::mcp::SHOWN;
-use crate::socket;
+use crate::{secrets, socket};
 
 /// What a call was answered with.
 #[derive(Clone, Debug)]
@@ -242,7 +242,12 @@ fn answered(result: &Value) -> io::Result<Answered> {
 /// Starts a daemon in the background and waits for what it says when it listens.
 fn start_daemon() -> io::Result<String> {
     let log = socket::runtime_dir()?.join("daemon.log");
-    let mut daemon = Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    // The daemon runs in another directory.
+    if let Some(path) = std::env::var_os(secrets::FILE_VARIABLE) {
+        command.env(secrets::FILE_VARIABLE, std::path::absolute(path)?);
+    }
+    let mut daemon = command
         .args(["daemon", "--background"])
         .env_remove(socket::SOCKET_VARIABLE)
         .env_remove(socket::SESSION_VARIABLE)
@@ -258,5 +263,7 @@ fn start_daemon() -> io::Result<String> {
     if said.starts_with("ready") {
         return Ok(said.trim_end().to_owned());
     }
-    Err(io::Error::other(format!("the daemon did not start: {} says why", log.display())))
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let why = text.lines().last().unwrap_or("it did not say why").trim_start_matches("awaitty: ");
+    Err(io::Error::other(format!("the daemon did not start: {why} (see {})", log.display())))
 }

@@ -1,6 +1,7 @@
 //! The parameters of a tool as arguments of a command line, and back.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
@@ -34,7 +35,8 @@ pub(super) fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
     let required = required.is_some_and(|all| all.iter().any(|one| one == name));
     if tool.name == "spawn" {
         return arg
-            .required(true)
+            // A restart without a program starts the same again.
+            .required_unless_present("if_exists")
             .num_args(1..)
             .trailing_var_arg(true)
             .value_name("COMMAND")
@@ -146,7 +148,15 @@ pub(super) fn flag(path: &str, field: &Value) -> Arg {
             arg.value_parser(clap::value_parser!(i64)).allow_negative_numbers(true).value_name("N")
         }
         Some("number") => arg.value_parser(clap::value_parser!(f64)).value_name("N"),
-        Some("array") => arg.action(ArgAction::Append).num_args(1..).value_name(value),
+        Some("array") => {
+            let arg = arg.action(ArgAction::Append).value_name(value);
+            match field["maxItems"].as_u64() {
+                Some(count) => arg.num_args(count as usize),
+                // A pattern may be followed by the program or the session; keys are given in a row.
+                None if path.ends_with("ignore") => arg.num_args(1),
+                None => arg.num_args(1..),
+            }
+        }
         Some("object") => arg.action(ArgAction::Append).value_name("NAME=VALUE"),
         _ if may_be_boolean(field) => {
             arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name(value)
@@ -273,8 +283,13 @@ pub(super) fn spawn_here(
     arguments: &mut Map<String, Value>,
     mut words: impl Iterator<Item = String>,
 ) {
-    arguments.insert("command".to_owned(), json!(words.next()));
-    arguments.insert("args".to_owned(), words.collect());
+    let Some(program) = words.next() else { return };
+    let args: Vec<Value> = words.map(Value::from).collect();
+    // One word that is no file is a command line: it is split, and what only a shell could do is explained.
+    if !args.is_empty() || Path::new(&program).exists() {
+        arguments.insert("args".to_owned(), Value::Array(args));
+    }
+    arguments.insert("command".to_owned(), json!(program));
     if let Ok(here) = std::env::current_dir() {
         let given = arguments.get("cwd").and_then(Value::as_str).unwrap_or_default();
         arguments.insert("cwd".to_owned(), json!(here.join(given)));

@@ -285,7 +285,10 @@ fn status(answered: &Answered) -> i32 {
     match answered.structured["outcome"].as_str() {
         _ if answered.is_error => exit::ERROR,
         Some("timeout" | "pending") => exit::TIMEOUT,
-        Some("exited" | "closed") => exit::EXITED,
+        Some("exited" | "closed" | "asks" | "full_screen" | "replaced" | "shell_ended") => {
+            exit::EXITED
+        }
+        Some("refused" | "continuation_prompt" | "not_echoed" | "swallowed") => exit::ERROR,
         _ => exit::MET,
     }
 }
