@@ -162,3 +162,39 @@ fn the_command_line_restarts_a_session_as_it_was_started() {
     let (status, _, errors) = home.run(&["restart", "nope"]);
     assert!(status == 1 && errors.contains("there is no session \"nope\""), "{errors}");
 }
+
+#[test]
+fn a_recorded_session_is_restarted_at_once_without_naming_its_program() {
+    let home = Home::new("restart-recorded");
+    let spawn =
+        ["spawn", "--name", "rec", "--record", "--wait-text", "UP", "sh", "-c", "echo UP; read x"];
+    let first = home.json(&spawn);
+    let again = home.json(&["spawn", "--name", "rec", "--if-exists", "restart"]);
+    assert_ne!(first["pid"], again["pid"], "{again}");
+    assert_eq!(home.json(&["ls"])["sessions"][0]["state"], "running");
+}
+
+#[test]
+fn a_script_stops_where_a_step_was_refused_or_asks() {
+    let home = Home::new("steps-status");
+    home.json(&["spawn", "--name", "a", "--wait-ready", "bash", "--norc"]);
+    for (step, status) in [
+        (r#"{"run": "true"}"#, 0),
+        (r#"{"run": "("}"#, 1),
+        (r#"{"secret": "none"}"#, 1),
+        (r#"{"run": "read x"}"#, 4),
+    ] {
+        let (came, told, _) = home.run(&["run-steps", step]);
+        assert_eq!(came, status, "{step}: {told}");
+    }
+}
+
+#[test]
+fn a_command_line_in_one_word_is_split_and_its_operators_are_explained() {
+    let home = Home::new("one-word");
+    let done = home.json(&["spawn", "--wait-exit", "echo hi there"]);
+    assert_eq!(done["screen_text"], "hi there", "{done}");
+    let (status, told, _) = home.run(&["spawn", "--json", "ls | wc -l"]);
+    assert_eq!(status, 1);
+    assert!(told["message"].as_str().unwrap().contains("operator of a shell"), "{told}");
+}
