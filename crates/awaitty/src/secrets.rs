@@ -130,11 +130,6 @@ impl Secrets {
         self.by_name.get(name).or_else(prefixed)
     }
 
-    /// Returns the names of all secrets.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
-    }
-
     /// Loads the secrets of this process. If a variable holds one, the process is replaced by a new image without it, and
     /// this call returns there.
     ///
@@ -333,6 +328,11 @@ mod tests {
             ("unset", "a = {env = \"NO_SUCH_VARIABLE\"}", "NO_SUCH_VARIABLE is not set"),
             ("empty", "a = {value = \"\"}", "a is empty"),
             ("control", "a = {value = \"x\\u001b\"}", "control characters"),
+            (
+                "long",
+                &format!("{} = {{value = \"hunter2\"}}", "a".repeat(NAME_CHARS_MAX + 1)),
+                "is not 1 to",
+            ),
             ("name", "\"a b\" = {value = \"hunter2\"}", "the name \"a b\""),
             ("key", "a = {valeu = \"hunter2\"}", "valeu"),
             ("syntax", "\na = {value = hunter2}", "line 2"),
@@ -341,6 +341,13 @@ mod tests {
             assert!(told.contains(message), "{name}: {told}");
             assert!(!told.contains("hunter2"), "{name}: {told}");
         }
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_its_limit() {
+        let name = "a".repeat(NAME_CHARS_MAX);
+        let secrets = declare("longest", &format!("{name} = {{value = \"b\"}}"), 0o600).unwrap();
+        assert!(secrets.get(&name).is_some());
     }
 
     #[test]

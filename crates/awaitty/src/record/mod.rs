@@ -94,7 +94,7 @@ impl Recorder {
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_");
         let start = format!("{}-{}-{name}", head.timestamp, std::process::id());
         // A session that is restarted within a second has the same name.
-        for number in 1..RESTARTS_MAX {
+        for number in 1..=RESTARTS_MAX {
             let path = folder.join(match number {
                 1 => format!("{start}.cast"),
                 number => format!("{start}-{number}.cast"),
