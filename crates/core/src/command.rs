@@ -186,6 +186,15 @@ impl Command {
         has_output
     }
 
+    /// Goes on: the mark that ended it was not its shell's.
+    pub(crate) fn reopen(&mut self, start: Start, before: Output) {
+        self.progress = Progress::Running;
+        (self.settled, self.is_prompted) = (false, false);
+        (self.ended, self.status) = (None, None);
+        self.start = Some(start);
+        self.output = before;
+    }
+
     /// The prompt is there. Tells whether the command is still on its way to the shell: line editors
     /// draw their prompts again.
     pub(crate) fn settle(&mut self, now: Time) -> bool {

@@ -70,6 +70,20 @@ pub(crate) struct Shells {
     commands: VecDeque<Command>,
     last_id: u64,
     cwd: Option<String>,
+    /// The end of the last command, until it is confirmed.
+    unconfirmed: Option<UnconfirmedEnd>,
+}
+
+/// The end of a command that another mark may still correct. A program that knows the nonce can print marks just before it
+/// exits, and the shell's own marks follow. The end is confirmed when the shell is seen to read at its prompt, and when
+/// something is typed there or another command begins.
+#[derive(Clone, Debug)]
+struct UnconfirmedEnd {
+    id: CommandId,
+    /// Where the part of its output that has ended begins.
+    start: Start,
+    /// What it printed before that part.
+    before: Output,
 }
 
 impl Shells {
@@ -157,6 +171,7 @@ impl Shells {
 
     /// Input was sent.
     pub(crate) fn note_input(&mut self, text: &str) {
+        self.confirm_end();
         if let Some(level) = self.levels.last_mut()
             && matches!(level.phase, Phase::Unknown | Phase::Prompting)
         {
@@ -212,6 +227,44 @@ impl Shells {
     pub(crate) fn take_rest(&mut self, id: CommandId) -> Vec<u8> {
         let rest = self.get_mut(id).map(|command| std::mem::take(&mut command.rest));
         rest.into_iter().flatten().flatten().collect()
+    }
+
+    /// Returns the nonce of a mark that a program could have forged which the shell runs: one that comes while a command
+    /// runs, or that ends a command whose beginning its shell does not announce.
+    pub(crate) fn suspect<'m>(&self, mark: &'m Mark) -> Option<&'m str> {
+        let nonce = Params::new(&mark.params).aid?;
+        let is_suspect = match self.levels[self.level(nonce)?].phase {
+            Phase::Running => true,
+            Phase::Entered => mark.kind != 'C',
+            Phase::Unknown | Phase::Prompting | Phase::Prompt | Phase::Continued => false,
+        };
+        is_suspect.then_some(nonce)
+    }
+
+    /// Confirms the end of the last command: its shell reads at its prompt.
+    pub(crate) fn confirm_end(&mut self) {
+        self.unconfirmed = None;
+    }
+
+    /// Returns whether the end of the last command is not confirmed.
+    pub(crate) fn is_end_unconfirmed(&self) -> bool {
+        self.unconfirmed.is_some()
+    }
+
+    /// Takes back the end of a command that is not confirmed if a mark with another status follows.
+    fn reopen(&mut self, index: usize, status: Option<i32>) {
+        let is_ended = matches!(self.levels[index].phase, Phase::Prompting | Phase::Prompt);
+        let Some(end) =
+            self.unconfirmed.take_if(|end| is_ended && self.levels[index].command == Some(end.id))
+        else {
+            return;
+        };
+        match self.get_mut(end.id) {
+            Some(command) if status.is_some() && command.status != status => {
+                command.reopen(end.start, end.before);
+            }
+            _ => self.unconfirmed = Some(end),
+        }
     }
 
     /// Takes in a mark of a shell; `typed` is what stands on the screen between its prompt and here.
@@ -299,6 +352,7 @@ impl Shells {
         text: impl FnOnce() -> String,
     ) -> CommandId {
         self.levels[index].phase = Phase::Running;
+        self.confirm_end();
         if let Some(command) = self.current(index).filter(|command| !command.is_over()) {
             command.begin(now);
             return command.id;
@@ -325,6 +379,7 @@ impl Shells {
         reaction: &mut Reaction,
     ) {
         let cwd = params.directory();
+        self.reopen(index, params.status);
         let was_entered = self.levels[index].phase == Phase::Entered;
         if was_entered
             && cwd.is_some()
@@ -371,10 +426,10 @@ impl Shells {
 
     /// A command's output has ended.
     pub(crate) fn add_output(&mut self, id: CommandId, output: Output) {
-        if let Some(command) = self.get_mut(id) {
-            command.start = None;
-            command.output = std::mem::take(&mut command.output).join(output);
-        }
+        let Some(command) = self.get_mut(id) else { return };
+        let (start, before) = (command.start.take(), std::mem::take(&mut command.output));
+        command.output = before.clone().join(output);
+        self.unconfirmed = start.map(|start| UnconfirmedEnd { id, start, before });
     }
 
     /// What a command printed before the part that is still open.

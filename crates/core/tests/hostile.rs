@@ -442,3 +442,63 @@ fn a_change_of_columns_with_a_line_of_many_rows_is_no_matter() {
     }
     check_after(screen);
 }
+
+/// Sequences that change all cells of the screen, or most, in a few bytes.
+const HEAVY: [&str; 14] = [
+    "\x1b[;;;;1;31$r",    // DECCARA
+    "\x1b[;;;;7$t",       // DECRARA
+    "\x1b[88;;;;$x",      // DECFRA
+    "\x1b[;;;$z",         // DECERA
+    "\x1b[;;;${",         // DECSERA
+    "\x1b[;;;;;2;2$v",    // DECCRA
+    "\x1b[Hx\x1b[65535b", // REP
+    "\x1b[H\u{e9}\x1b[65535b",
+    "\x1b[4h\x1b[Hx\x1b[65535b",
+    "\x1b[2J\x1b#8",
+    "\x1b#8\x1b[999S",
+    "\x1b#8\x1b[H\x1b[999L",
+    "\x1b#8\x1b[H\x1b[999'}",
+    "\x1b[?1049h\x1b#8\x1b[?1049l",
+];
+
+#[test]
+fn a_limit_of_work_stops_after_a_few_heavy_sequences() {
+    const REPEATS: usize = 50;
+    let (cols, rows) = (400, 100);
+    let cells = (cols * rows) as u64;
+    for heavy in HEAVY {
+        let mut session = Session::new(Time::from_ms(0), cols, rows, 0);
+        session.handle_output(Time::from_ms(0), b"\x1b#8");
+        let text = heavy.repeat(REPEATS);
+        let mut rest = text.as_bytes();
+        session.handle_some_output(Time::from_ms(1), &mut rest, 1, &mut |_| true);
+        assert!(!rest.is_empty(), "{heavy:?} was fed whole");
+        let mut turns = 1;
+        while !rest.is_empty() {
+            session.handle_some_output(Time::from_ms(1), &mut rest, cells, &mut |_| true);
+            turns += 1;
+        }
+        // A sequence that inserts touches a row or more; any other touches about as much as a screen.
+        let least = if heavy.starts_with("\x1b[4h") { 2 } else { REPEATS / 8 };
+        assert!(turns >= least, "{heavy:?} took {turns} turns of a screen each");
+        // The limit changes nothing but the time.
+        let mut whole = Session::new(Time::from_ms(0), cols, rows, 0);
+        whole.handle_output(Time::from_ms(0), format!("\x1b#8{text}").as_bytes());
+        whole.handle_drained(Time::from_ms(2));
+        session.handle_drained(Time::from_ms(2));
+        assert!(session.frame().looks_like(whole.frame()), "{heavy:?}");
+    }
+}
+
+#[test]
+fn a_repeated_character_is_as_if_printed_again_and_again() {
+    for (setup, c) in [("", "x"), ("", "é"), ("", "字"), ("\x1b(0", "q"), ("\x1b[?7l", "x")] {
+        for count in [1, 5, 7, 10, 29] {
+            let (mut repeated, mut printed) = (Screen::new(10, 3, 100), Screen::new(10, 3, 100));
+            repeated.feed(format!("{setup}ab{c}\x1b[{count}bz").as_bytes());
+            printed.feed(format!("{setup}ab{c}{}z", c.repeat(count)).as_bytes());
+            assert_eq!(repeated.text(), printed.text(), "{setup:?} {c} {count}");
+            assert_eq!(repeated.cursor(), printed.cursor(), "{setup:?} {c} {count}");
+        }
+    }
+}

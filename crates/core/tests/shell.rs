@@ -343,3 +343,72 @@ fn the_end_of_a_mark_that_is_too_long_is_left_out() {
         assert_eq!(session.shell_cwd(), Some(directory(kept).as_str()));
     }
 }
+
+/// Feeds output while another program than the shell has the terminal.
+fn feed_in_front(session: &mut Session, ms: u64, text: &str) {
+    let mut bytes = text.as_bytes();
+    session.handle_some_output(Time::from_ms(ms), &mut bytes, u64::MAX, &mut |_| false);
+    session.handle_drained(Time::from_ms(ms));
+}
+
+#[test]
+fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    session.handle_input(Time::from_ms(1), "make\r", EchoBy::Editor);
+    // The command may have the terminal before its beginning is read.
+    feed_in_front(&mut session, 2, &format!("make\r\n{}", mark("C")));
+    let id = session.running_command().expect("it runs").id;
+    let wait = wait_for(&mut session, 2, Condition::Command(id));
+    feed_in_front(&mut session, 3, &format!("real{}{}", mark("C"), prompt(0)));
+    assert!(session.poll_ended().is_empty() && !session.is_at_prompt());
+    assert!(session.running_command().is_some());
+    feed(&mut session, 4, &format!("\r\nmore\r\n{}", prompt(1)));
+    assert_eq!(session.poll_ended().pop().expect("it ended").id, wait);
+    let command = session.command(id).unwrap();
+    assert_eq!(command.status, Some(1));
+    assert_eq!(session.command_output(id).head, "real$\nmore");
+}
+
+#[test]
+fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    session.handle_input(Time::from_ms(1), "make\r", EchoBy::Terminal);
+    feed_in_front(&mut session, 2, &format!("make\r\n{}", prompt(0)));
+    assert!(!session.is_at_prompt());
+    feed(&mut session, 3, &format!("\r\n{}", prompt(2)));
+    assert!(session.is_at_prompt());
+    assert_eq!(session.last_command().unwrap().status, Some(2));
+}
+
+#[test]
+fn of_two_ends_the_last_counts_until_it_is_confirmed() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "make");
+    feed(&mut session, 2, &format!("{}make\r\n{}one\r\n", mark("Y"), mark("C")));
+    let forged = format!("{}{}$ {}", mark("D;0;cwd=/forged"), mark("A"), mark("B"));
+    feed(&mut session, 3, &format!("{forged}two\r\n{}", prompt(7)));
+    let command = session.command(id).unwrap();
+    assert_eq!((command.status, command.cwd.as_deref()), (Some(7), Some("/src")));
+    assert_eq!(session.command_output(id).head, "one\n$ two");
+    assert!(session.is_at_prompt());
+    feed(&mut session, 4, &prompt(8));
+    assert_eq!(session.command(id).unwrap().status, Some(8));
+    session.confirm_command_end();
+    feed(&mut session, 5, &prompt(9));
+    assert_eq!(session.command(id).unwrap().status, Some(8));
+}
+
+#[test]
+fn input_at_the_prompt_confirms_the_end_of_a_command() {
+    let mut session = session();
+    feed(&mut session, 0, &prompt(0));
+    let id = deliver(&mut session, 1, "make");
+    feed(&mut session, 2, &format!("{}make\r\n{}{}", mark("Y"), mark("C"), prompt(7)));
+    assert!(session.is_command_end_unconfirmed());
+    session.handle_input(Time::from_ms(3), "\x03", EchoBy::Editor);
+    feed(&mut session, 4, &format!("^C\r\n{}", prompt(130)));
+    assert_eq!(session.command(id).unwrap().status, Some(7));
+}

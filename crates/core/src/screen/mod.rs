@@ -75,6 +75,9 @@ pub const REPLIES_MAX: usize = 64 * 1024;
 /// Characters kept of a title, a notification or a directory.
 pub const TITLE_MAX: usize = 1024;
 
+/// The work of any action, in cells, besides the cells that it touches.
+const ACTION_WORK: usize = 8;
+
 /// Titles that can be pushed.
 const TITLE_STACK_MAX: usize = 16;
 
@@ -164,6 +167,9 @@ pub struct Screen {
     /// A shell's mark came: whoever feeds may want to look before anything follows it.
     mark_came: bool,
     unknown: BTreeMap<String, u64>,
+    /// The work that was done since it was last limited, and the limit. See [`Screen::limit_work`].
+    work: u64,
+    work_max: u64,
     /// The parts of a row on its way to the scrollback; kept to save allocations.
     parts: RowParts,
     /// Cells on their way to a row; kept for the same reason.
@@ -215,6 +221,8 @@ impl Screen {
             events_lost: 0,
             mark_came: false,
             unknown: BTreeMap::new(),
+            work: 0,
+            work_max: u64::MAX,
             follows_tmux: false,
             parts: RowParts::default(),
             cells: Vec::new(),
@@ -238,20 +246,40 @@ impl Screen {
     }
 
     /// Feeds bytes up to the beginning or the end of a synchronized update if there is one among them,
-    /// moments at which the screen is complete, or to a shell's mark; the rest stays in `bytes`.
+    /// moments at which the screen is complete, to a shell's mark, or until the limit of work is reached; the rest stays
+    /// in `bytes`.
     pub fn feed_update(&mut self, bytes: &mut &[u8], look: Option<&mut dyn FnMut(&Screen)>) {
         // The parser is apart from the rest while it lasts, so that its strings can be borrowed.
         let mut parser = std::mem::take(&mut self.parser);
         let mut performer = Performer::new(self, look);
         let updating = performer.screen.is_synchronized();
         while let Some(action) = parser.next(bytes) {
+            performer.screen.add_work(ACTION_WORK);
             performer.perform(action, &parser);
             let mark_came = std::mem::take(&mut performer.screen.mark_came);
-            if mark_came || performer.screen.is_synchronized() != updating {
+            let screen = &*performer.screen;
+            if mark_came || screen.is_synchronized() != updating || screen.work_left() == 0 {
                 break;
             }
         }
         self.parser = parser;
+    }
+
+    /// Limits the work of the calls of [`feed_update`](Self::feed_update) that follow. A unit is about one cell that is
+    /// read or written. A few bytes can change every cell of the screen, so a limit of bytes does not limit time. The
+    /// sequence that reaches the limit is completed.
+    pub fn limit_work(&mut self, units: u64) {
+        (self.work, self.work_max) = (0, units);
+    }
+
+    /// Returns how much work is left of the limit.
+    pub fn work_left(&self) -> u64 {
+        self.work_max.saturating_sub(self.work)
+    }
+
+    #[inline]
+    fn add_work(&mut self, units: usize) {
+        self.work = self.work.saturating_add(units as u64);
     }
 
     /// Says what is about to be typed, so that its echo is known as such; see `echo.rs`. On the
@@ -345,6 +373,7 @@ impl Screen {
     fn sweep_tables(&mut self) {
         if self.styles.is_full() {
             let mut used = vec![false; self.styles.len()];
+            self.add_work(2 * self.rows * self.cols);
             self.renumber(|cell| used[cell.style as usize] = true);
             used[self.pen.number as usize] = true;
             let moved = self.styles.sweep(&used);
@@ -354,6 +383,7 @@ impl Screen {
         }
         if self.clusters.is_full() {
             let mut used = vec![false; self.clusters.len()];
+            self.add_work(2 * self.rows * self.cols);
             self.renumber(|cell| {
                 if let Some(number) = cell.glyph.as_cluster() {
                     used[number as usize] = true;

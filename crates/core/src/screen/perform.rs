@@ -26,8 +26,14 @@ impl<'s, 'l> Performer<'s, 'l> {
 
     pub(super) fn perform(&mut self, action: Action<'_>, parser: &Parser) {
         match action {
-            Action::Ascii(text) => return self.print_ascii(text),
-            Action::Text(text) => return self.print_text(text),
+            Action::Ascii(text) => {
+                self.screen.add_work(text.len());
+                return self.print_ascii(text);
+            }
+            Action::Text(text) => {
+                self.screen.add_work(text.len());
+                return self.print_text(text);
+            }
             Action::Char(c) => return self.print(c),
             Action::Control(byte) => self.control(byte),
             Action::Escape => self.escape(parser.sequence()),
@@ -41,11 +47,18 @@ impl<'s, 'l> Performer<'s, 'l> {
     /// Must be called before cells of `area` are erased, overwritten or moved out of sight.
     #[inline]
     pub(super) fn before_loss(&mut self, area: &Area) {
+        self.screen.add_work(area.rows.len() * area.cols.len());
+        self.look_before_loss(area);
+    }
+
+    #[inline]
+    fn look_before_loss(&mut self, area: &Area) {
         if let Some(look) = &mut self.look
             && self.screen.grid().would_lose(area, self.screen.tick)
         {
             look(self.screen);
             self.screen.advance_tick();
+            self.screen.add_work(self.screen.rows * self.screen.cols);
         }
     }
 
@@ -58,7 +71,7 @@ impl<'s, 'l> Performer<'s, 'l> {
         if self.look.is_some() {
             let Position { row, col, .. } = self.screen.position;
             let cols = col..self.screen.cols;
-            self.before_loss(&Area { rows: row..row + 1, cols });
+            self.look_before_loss(&Area { rows: row..row + 1, cols });
         }
     }
 

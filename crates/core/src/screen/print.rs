@@ -152,8 +152,17 @@ impl Performer<'_, '_> {
     /// REP: prints the last character again.
     pub(super) fn repeat(&mut self, n: usize) {
         let Some(c) = self.screen.printed else { return };
-        // A screenful is all that could be seen of more.
-        for _ in 0..n.min(self.screen.rows * self.screen.cols) {
+        let s = &*self.screen;
+        // A screenful is all that could be seen of more. An insertion moves the rest of the row for each character, so a
+        // rowful has to do there.
+        let inserts = s.modes.has(Mode::Insert);
+        let n = n.min(if inserts { s.cols } else { s.rows * s.cols });
+        let is_plain = c.is_ascii() && s.charsets.is_plain() && !inserts && !s.has_echo();
+        self.screen.add_work(n);
+        if is_plain {
+            return self.print_ascii(&vec![c as u8; n]);
+        }
+        for _ in 0..n {
             self.print_glyph(Glyph::char(c), char_width(c).max(1));
         }
     }

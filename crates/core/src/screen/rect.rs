@@ -28,6 +28,17 @@ impl Screen {
         (!area.rows.is_empty() && !area.cols.is_empty()).then_some(area)
     }
 
+    /// Returns the number of a style after DECCARA, or DECRARA if `reverse`.
+    fn changed_style(&mut self, number: u32, sequence: &Sequence, reverse: bool) -> u32 {
+        let mut style = *self.styles.value(number);
+        if reverse {
+            toggle_attributes(&mut style, sequence);
+        } else {
+            apply_sgr(&mut style, sequence, 4);
+        }
+        self.styles.number(&style)
+    }
+
     /// DECRQCRA's checksum, as xterm computes it: the negated sum of characters and attributes.
     pub(super) fn checksum(&self, area: &Area) -> u16 {
         let mut sum = 0u32;
@@ -132,6 +143,8 @@ impl Performer<'_, '_> {
         self.before_loss(&area);
         let s = &mut *self.screen;
         let rows = area.rows.clone();
+        // Neighbours mostly have the same style.
+        let mut last = None;
         for row in rows.clone() {
             let cols = if s.rectangular_attrs || rows.len() == 1 {
                 area.cols.clone()
@@ -143,13 +156,12 @@ impl Performer<'_, '_> {
             };
             for col in cols {
                 let cell = s.grid().cell(row, col);
-                let mut style = *s.styles.value(cell.style);
-                if reverse {
-                    toggle_attributes(&mut style, sequence);
-                } else {
-                    apply_sgr(&mut style, sequence, 4);
-                }
-                let (style, tick) = (s.styles.number(&style), s.tick);
+                let style = match last {
+                    Some((old, new)) if old == cell.style => new,
+                    _ => s.changed_style(cell.style, sequence, reverse),
+                };
+                last = Some((cell.style, style));
+                let tick = s.tick;
                 let glyph = if cell.glyph.is_blank() { Glyph::SPACE } else { cell.glyph };
                 s.grid_mut().row_mut(row).update(col, Cell { glyph, style, tick });
             }

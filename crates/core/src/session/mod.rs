@@ -8,6 +8,7 @@
 mod activity;
 mod ends;
 mod input;
+mod output;
 mod shell;
 
 use std::sync::Arc;
@@ -155,6 +156,11 @@ impl Session {
         self.exit
     }
 
+    /// Returns whether the terminal was closed.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
     /// How many waits are running.
     pub fn waits_running(&self) -> usize {
         self.waits.len()
@@ -192,30 +198,6 @@ impl Session {
         lines.split_off(end.saturating_sub(count))
     }
 
-    /// The program printed something, and may have printed more that was not read yet.
-    pub fn handle_output(&mut self, now: Time, mut bytes: &[u8]) {
-        self.end_overdue_update(now);
-        while !bytes.is_empty() {
-            let updating = self.screen.is_synchronized();
-            self.feed(&mut bytes);
-            self.handle_events(now);
-            let began = *self.unframed.get_or_insert(now);
-            let is_edge = self.screen.is_synchronized() != updating;
-            self.update_began = match self.update_began {
-                _ if !self.screen.is_synchronized() => None,
-                None => Some(now),
-                began => began,
-            };
-            // Feeding stopped at the edge of an update, where the screen is complete: as nothing was
-            // drawn by its beginning, or because it ended.
-            let is_complete = is_edge || !updating;
-            let is_due = now.since(began) >= FRAME_INTERVAL || is_edge && self.is_edge_due(now);
-            if is_complete && is_due {
-                self.take_frame(now);
-            }
-        }
-    }
-
     /// Somebody else's screen of the same program shows these rows, and the cursor there; says how many differed. They
     /// are news, or only shown wrongly here: see [`Screen::heal`].
     pub fn heal(
@@ -234,15 +216,6 @@ impl Session {
             self.catch_up(now);
         }
         healed
-    }
-
-    /// All that the program printed was read.
-    pub fn handle_drained(&mut self, now: Time) {
-        self.end_overdue_update(now);
-        self.catch_up(now);
-        if std::mem::take(&mut self.is_prompt_new) {
-            self.judge_activity(now);
-        }
     }
 
     /// Time passed.
@@ -391,47 +364,6 @@ impl Session {
 
     fn is_exit_wait(&self, id: WaitId) -> bool {
         self.waits.get(id).is_some_and(|wait| matches!(wait.spec.condition, Condition::Exit))
-    }
-
-    fn update_deadline(&self) -> Option<Time> {
-        self.update_began.map(|began| began.after(UPDATE_MAX))
-    }
-
-    fn end_overdue_update(&mut self, now: Time) {
-        if self.update_deadline().is_some_and(|deadline| deadline <= now) {
-            self.screen.end_update();
-            self.update_began = None;
-            self.take_frame(now);
-        }
-    }
-
-    /// At the edge of an update the screen may be complete for the last time in a while, so it is seen
-    /// even if the last frame is not old, but no more than once in the time between two.
-    fn is_edge_due(&mut self, now: Time) -> bool {
-        let is_old = |time: Time| now.since(time) >= FRAME_INTERVAL;
-        if !self.screen.has_drawn() || is_old(self.framed_at) {
-            return self.screen.has_drawn();
-        }
-        let due = self.edge_framed_at.is_none_or(is_old);
-        if due {
-            self.edge_framed_at = Some(now);
-        }
-        due
-    }
-
-    /// Feeds up to the edge of an update; whoever waits for text looks before it disappears, and for
-    /// whoever will wait for it later it is kept.
-    fn feed(&mut self, bytes: &mut &[u8]) {
-        if self.waits.want_text() {
-            let waits = &mut self.waits;
-            let mut look = |screen: &Screen| waits.judge(screen);
-            return self.screen.feed_update(bytes, Some(&mut look));
-        }
-        if !self.flashes.are_wanted() {
-            return self.screen.feed_update(bytes, None);
-        }
-        let flashes = &mut self.flashes;
-        self.screen.feed_update(bytes, Some(&mut |screen| flashes.take(screen)));
     }
 
     /// Takes a frame of what was fed, unless it is not complete.

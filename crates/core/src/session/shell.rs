@@ -101,10 +101,22 @@ impl Session {
         self.end_commands(now);
     }
 
+    /// Returns whether the end of the last command may have been forged by its last program, just before that exited.
+    pub fn is_command_end_unconfirmed(&self) -> bool {
+        self.shells.is_end_unconfirmed()
+    }
+
+    /// Confirms the end of the last command: its shell was seen to read at its prompt, or cannot be seen.
+    pub fn confirm_command_end(&mut self) {
+        self.shells.confirm_end();
+    }
+
     /// Looks at the marks that came with what was just fed.
-    pub(super) fn handle_events(&mut self, now: Time) {
+    pub(super) fn handle_events(&mut self, now: Time, is_by_shell: &mut dyn FnMut(&str) -> bool) {
         for event in self.screen.take_events().0 {
-            if let Event::Mark(mark) = event {
+            if let Event::Mark(mark) = event
+                && self.shells.suspect(&mark).is_none_or(&mut *is_by_shell)
+            {
                 self.handle_mark(now, &mark);
             }
         }
