@@ -15,6 +15,7 @@ mod clients;
 mod crowd;
 mod emulators;
 mod flood;
+mod hostile;
 mod latency;
 mod report;
 mod streams;
@@ -26,12 +27,13 @@ use report::Report;
 type Measure = fn(&mut Report);
 
 /// What is measured, by a word that chooses it.
-const ALL: [(&str, Measure); 10] = [
+const ALL: [(&str, Measure); 11] = [
     ("print", latency::print),
     ("signal", latency::signal),
     ("keys", latency::keys),
     ("calls", latency::calls),
     ("flood", flood::flood),
+    ("hostile", hostile::hostile),
     ("emulators", emulators::emulators),
     ("screens", emulators::screens),
     ("memory", crowd::memory),

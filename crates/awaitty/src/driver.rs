@@ -8,14 +8,18 @@
 
 mod callers;
 mod commands;
+mod confirm;
 mod control;
 mod ends;
 mod input;
+mod output;
 mod pace;
 mod pane;
 mod record;
+mod redact;
+mod shells;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -24,11 +28,11 @@ use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
-use crate::backend::pty::{InputModes, Pty, ReadEnd};
+use crate::backend::pty::{InputModes, Pty};
 use crate::backend::{Io, processes};
 use crate::policy;
 use crate::record::Recorder;
-use crate::shell::{Kind, Nonce};
+use crate::shell::{Integration, Kind};
 
 pub use callers::Ends;
 pub use commands::{Reader, State};
@@ -38,9 +42,6 @@ pub use pace::{Part, PartKind};
 /// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
 /// cancelled at once.
 const JOBS_MAX: usize = 2_048;
-
-/// What is in the mark that ends a shell's prompt.
-const PROMPT_END: &[u8] = b"]133;B";
 
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
@@ -175,8 +176,8 @@ impl Handle {
 /// What comes with a program that we start.
 #[derive(Debug, Default)]
 pub struct Begun {
-    /// A shell that says what it does, and its nonce.
-    pub shell: Option<(Nonce, Kind)>,
+    /// Makes the program a shell that says what it does.
+    pub shell: Option<Integration>,
     /// What records it.
     pub recorder: Option<Recorder>,
 }
@@ -194,6 +195,7 @@ pub struct Driver {
     /// Who is to hear of the exit, also after a close; they are dropped then.
     exit_awaited: Vec<oneshot::Sender<()>>,
     linger_until: Option<Instant>,
+    unconfirmed: confirm::Unconfirmed,
     started: Instant,
     /// The terminal has hung up; only the exit is still to come.
     hung_up: bool,
@@ -201,9 +203,11 @@ pub struct Driver {
     untouched: Option<InputModes>,
     /// The terminal echoed the last input, and a line editor may do so again: how the terminal was then.
     typed_ahead: Option<InputModes>,
+    unfed: output::Unfed,
     raw: VecDeque<u8>,
-    /// The kinds of the shells whose marks are trusted, by their nonces.
-    kinds: HashMap<String, Kind>,
+    shells: shells::TrustedShells,
+    /// Removes the nonces from what is kept of the output.
+    nonces: redact::NonceRedactor,
     /// The kinds of the shells that the newest commands were delivered to.
     delivered: BTreeMap<CommandId, Kind>,
     /// When to look at the foreground job, while a wait depends on it.
@@ -237,8 +241,9 @@ impl Driver {
     fn begin(&mut self, untouched: InputModes, begun: Begun) {
         self.untouched = Some(untouched);
         self.recorder = begun.recorder;
-        if let Some((nonce, kind)) = begun.shell {
-            self.trust_shell(&nonce, kind);
+        if let Some(Integration { nonce, kind, file, .. }) = begun.shell {
+            self.trust(&nonce, Some(kind), Some(self.pid()));
+            self.shells.keep_file(file);
         }
     }
 
@@ -262,12 +267,15 @@ impl Driver {
             lingering: Vec::new(),
             exit_awaited: Vec::new(),
             linger_until: None,
+            unconfirmed: confirm::Unconfirmed::default(),
             started: Instant::now(),
             hung_up: false,
             untouched: None,
             typed_ahead: None,
+            unfed: output::Unfed::default(),
             raw: VecDeque::new(),
-            kinds: HashMap::new(),
+            shells: shells::TrustedShells::default(),
+            nonces: redact::NonceRedactor::default(),
             delivered: BTreeMap::new(),
             looks: None,
             recorder: None,
@@ -307,7 +315,7 @@ impl Driver {
     /// Starts a wait that gives up after `timeout`.
     pub fn start_wait(&mut self, mut spec: Spec, timeout: Duration) -> Result<WaitId, WaitError> {
         if is_judged_by_activity(&spec.condition) && !matches!(self.io, Some(Io::Pane(_))) {
-            self.note_activity(self.activity(), &mut [0; 4096]);
+            self.note_activity(self.activity());
         }
         self.tell_unread();
         let now = self.now();
@@ -351,25 +359,26 @@ impl Driver {
     }
 
     async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
-        let mut buffer = vec![0; 4096];
         loop {
             self.take_replies();
             self.answer_ended();
             self.look_at_lingering().await;
+            self.confirm_command_end().await;
             self.tell_onlookers();
-            if self.io.is_some() && !self.hung_up && !self.is_drained {
+            if self.io.is_some() && (!self.hung_up && !self.is_drained || !self.unfed.is_empty()) {
                 // A flood. By itself the runtime would run this task for 128 rounds before any other, and 61 tasks before
                 // it looks at its timers and at other descriptors: megabytes, and so seconds.
                 tokio::task::yield_now().await;
             }
             if self.hung_up && matches!(self.io, Some(Io::Pane(_))) {
-                self.lose_pipe(&mut buffer).await;
+                self.lose_pipe().await;
                 continue;
             }
             self.plan_looks(false);
             let wake = self.wake();
             let io = self.io.as_ref();
             let is_pane = matches!(io, Some(Io::Pane(_)));
+            let has_unfed = !self.unfed.is_empty();
             let reading = io.is_some() && !self.hung_up;
             let writing = reading && self.input.is_due();
             tokio::select! {
@@ -378,18 +387,19 @@ impl Driver {
                     Some(job) => {
                         // What was printed before the call is before it for its anchor and on its screen.
                         self.follow_pane();
-                        self.read_some(&mut buffer);
+                        self.read_some();
                         job(&mut self);
                     }
                     None => return,
                 },
                 // An exit counts before a timeout, and before the reads, or a flood of whoever is left would hide it; the last
                 // words are read there, first. What tmux holds back of them has no bound, so a pane is read before.
-                _ = ready(io, Io::exited), if !is_pane => self.finish(&mut buffer).await,
-                () = wait_until(wake) => self.handle_time(&mut buffer),
-                _ = ready(io, Io::readable), if reading => self.read_some(&mut buffer),
+                _ = ready(io, Io::exited), if !is_pane => self.finish().await,
+                () = wait_until(wake) => self.handle_time(),
+                () = std::future::ready(()), if has_unfed => self.read_some(),
+                _ = ready(io, Io::readable), if reading => self.read_some(),
                 _ = ready(io, Io::writable), if writing => self.write_some(),
-                _ = ready(io, Io::exited), if is_pane => self.finish(&mut buffer).await,
+                _ = ready(io, Io::exited), if is_pane => self.finish().await,
             }
         }
     }
@@ -397,14 +407,15 @@ impl Driver {
     fn wake(&self) -> Option<Instant> {
         let session = self.session.poll_wake().map(|time| self.started + time.0);
         let looks = self.looks.map(|looks| looks.at);
-        let timers = [session, self.linger_wake(), looks, self.capture_at(), self.input.wake()];
+        let [linger, confirm] = [self.linger_wake(), self.confirm_wake()];
+        let timers = [session, linger, confirm, looks, self.capture_at(), self.input.wake()];
         timers.into_iter().flatten().min()
     }
 
-    fn handle_time(&mut self, buffer: &mut [u8]) {
+    fn handle_time(&mut self) {
         // Output that was printed before is judged before, and seen before the program is looked at.
-        self.read_some(buffer);
-        self.look_if_due(buffer);
+        self.read_some();
+        self.look_if_due();
         self.write_some();
         self.capture_if_due();
         if self.linger_until.is_some_and(|until| until <= Instant::now()) {
@@ -418,69 +429,6 @@ impl Driver {
     fn tell_unread(&mut self) {
         let (now, unread) = (self.now(), self.has_unread_input());
         self.session.handle_input_unread(now, unread);
-    }
-
-    /// Reads until there is nothing left, or until the others have waited long enough.
-    fn read_some(&mut self, buffer: &mut [u8]) {
-        self.is_drained = false;
-        for read in 0..policy::READS_IN_A_ROW {
-            let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
-            match io.read(buffer) {
-                ReadEnd::Bytes(count) => {
-                    self.follow_pane();
-                    self.take_output(&buffer[..count]);
-                    self.compare_later();
-                }
-                ReadEnd::Changed => self.capture_soon(),
-                ReadEnd::Drained => {
-                    self.is_drained = true;
-                    let now = self.now();
-                    self.session.handle_drained(now);
-                    if read > 0 && self.input.has_parts() {
-                        self.input.note_output(Instant::now());
-                        self.write_some();
-                    }
-                    return;
-                }
-                ReadEnd::Closed => {
-                    self.hung_up = true;
-                    let now = self.now();
-                    self.session.handle_drained(now);
-                    return;
-                }
-            }
-            // Replies are wanted now, not when the flood ends.
-            self.take_replies();
-            self.write_some();
-        }
-    }
-
-    fn take_output(&mut self, bytes: &[u8]) {
-        self.watch.fed += bytes.len() as u64;
-        self.untouched = None;
-        if let (Some(then), Some(io)) = (&self.typed_ahead, &self.io)
-            && io.input_modes().show_editor_since(then)
-        {
-            self.session.handle_line_editor();
-            self.typed_ahead = None;
-        }
-        let surplus = (self.raw.len() + bytes.len()).saturating_sub(policy::RAW_MAX);
-        self.raw.drain(..surplus.min(self.raw.len()));
-        self.raw.extend(bytes);
-        // A prompt that comes while something typed is unread is none that waits for input.
-        if self.session.shell_depth() > 0
-            && bytes.contains(&0x1b)
-            && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END)
-        {
-            let now = self.now();
-            self.session.handle_input_unread(now, self.has_unread_by_kernel());
-        }
-        self.record(|recorder, now| recorder.output(now, bytes));
-        let now = self.now();
-        self.session.handle_output(now, bytes);
-        self.note_commands();
-        self.mark_commands();
-        self.plan_looks(true);
     }
 }
 

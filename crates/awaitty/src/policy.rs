@@ -236,6 +236,10 @@ pub const NAME_MAX: usize = 64;
 /// Reads in a row before anybody else is served, so that a flood does not starve the callers.
 pub const READS_IN_A_ROW: usize = 16;
 
+/// Work in a row, in cells that are read or written, for the same reason: a few bytes can change every cell of a screen. At 1
+/// to 10 ns a cell it takes at most about a millisecond. The sequence that reaches the limit is completed.
+pub const WORK_IN_A_ROW: u64 = 100_000;
+
 /// Bytes of output kept as they were printed, for `read_output` with `raw`.
 pub const RAW_MAX: usize = 256 * 1024;
 

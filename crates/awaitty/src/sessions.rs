@@ -287,8 +287,7 @@ impl Sessions {
             let file = std::fs::File::options().append(true).create(true).open(path);
             let _ = file.and_then(|mut file| writeln!(file, "{}", pid.as_raw_nonzero()));
         }
-        let shell = integration.map(|integration| (integration.nonce, integration.kind));
-        let begun = Begun { shell, recorder };
+        let begun = Begun { shell: integration, recorder };
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));

@@ -17,6 +17,8 @@ pub struct Foreground {
     pub name: String,
     /// Its PID.
     pub pid: i32,
+    /// The foreground process group.
+    pub group: i32,
     /// What the threads of the whole job do.
     pub activity: Activity,
     /// How often threads of the job were given a processor so far, without those that only nap.
@@ -45,6 +47,22 @@ impl Foreground {
             Activity { .. } => "it is waiting for something",
         }
     }
+}
+
+/// The flag of a process that has not executed another program since it was forked (the kernel's `PF_FORKNOEXEC`). It is
+/// in the ninth field of `/proc/PID/stat`, also of a zombie.
+const FORK_NO_EXEC: u64 = 0x40;
+
+/// Returns whether the processes of a group are forks of a shell that run no other program, as those of its prompt are.
+/// `None` if the group has no process that the shell started.
+pub fn are_forks(group: i32, shell: i32) -> Option<bool> {
+    let children = children_of(shell).into_iter().filter_map(stat);
+    let members = children.filter(|fields| fields.get(2) == Some(&group.to_string()));
+    let is_fork = |fields: Vec<String>| {
+        let flags = fields.get(6).and_then(|flags| flags.parse::<u64>().ok());
+        flags.is_some_and(|flags| flags & FORK_NO_EXEC != 0)
+    };
+    members.map(is_fork).reduce(|all, is_fork| all && is_fork)
 }
 
 /// Processes of a job that are looked at. A foreground job has few; a larger one counts as busy.
@@ -124,6 +142,7 @@ fn look_once(leader: i32, modes: &InputModes) -> Option<Look> {
     let found = Foreground {
         name: name.trim_end().to_owned(),
         pid,
+        group: group.parse().ok()?,
         activity: Activity {
             terminal: terminal.map(|(_, wait)| wait),
             job,
@@ -193,12 +212,19 @@ fn family_of(leader: i32) -> Vec<i32> {
     let mut found = vec![leader];
     let mut next = 0;
     while let Some(&pid) = found.get(next).filter(|_| found.len() < PROCESSES_MAX) {
-        for tid in tids(pid) {
-            let children = fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
-            let children = children.unwrap_or_default();
-            found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-        }
+        found.extend(children_of(pid));
         next += 1;
+    }
+    found
+}
+
+/// Returns the children of all threads of a process.
+fn children_of(pid: i32) -> Vec<i32> {
+    let mut found = Vec::new();
+    for tid in tids(pid) {
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
+        let children = children.unwrap_or_default();
+        found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
     found
 }

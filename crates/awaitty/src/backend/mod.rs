@@ -73,6 +73,15 @@ impl Io {
         }
     }
 
+    /// Returns the foreground process group of the terminal. The programs of a pane belong to the user as well, so the
+    /// group of a pane is no evidence.
+    pub fn foreground_group(&self) -> Option<i32> {
+        match self {
+            Io::Pty(pty) => pty.foreground_group(),
+            Io::Pane(_) => None,
+        }
+    }
+
     /// Tells whether the program has input that it did not read.
     pub fn has_unread_input(&self) -> bool {
         match self {

@@ -226,6 +226,12 @@ impl Pty {
         self.untouched
     }
 
+    /// Returns the foreground process group of the terminal.
+    pub fn foreground_group(&self) -> Option<i32> {
+        let group = rustix::termios::tcgetpgrp(self.master.get_ref()).ok()?;
+        Some(group.as_raw_nonzero().get())
+    }
+
     /// Tells whether the program has input that it did not read.
     pub fn has_unread_input(&self) -> bool {
         // The other end is opened only to look, and closed at once.

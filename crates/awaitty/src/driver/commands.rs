@@ -130,16 +130,20 @@ impl Driver {
         self.io.as_ref().is_some_and(|io| io.input_modes().is_secret())
     }
 
-    /// Trusts the marks of a shell of that kind.
+    /// Trusts the marks of a shell of that kind, which has the terminal.
     pub fn trust_shell(&mut self, nonce: &Nonce, kind: Kind) {
+        self.trust(nonce, Some(kind), self.io.as_ref().and_then(Io::foreground_group));
+    }
+
+    pub(super) fn trust(&mut self, nonce: &Nonce, kind: Option<Kind>, group: Option<i32>) {
         self.session.trust_shell(nonce.as_str());
-        self.kinds.insert(nonce.as_str().to_owned(), kind);
+        self.nonces.add(nonce.as_str());
+        self.shells.trust(nonce.as_str(), kind, group);
     }
 
     /// The innermost shell whose marks are known.
     pub fn shell(&self) -> Option<(Nonce, Kind)> {
-        let nonce = self.session.shell_nonce()?;
-        Some((Nonce::known(nonce), *self.kinds.get(nonce)?))
+        self.shells.innermost(&self.session)
     }
 
     /// The kind of the shell that a command was delivered to.
@@ -159,6 +163,11 @@ impl Driver {
         delivery: Delivery,
     ) -> Result<CommandId, SendError> {
         self.send(keys, text)?;
+        if delivery.sentinel {
+            let group = self.io.as_ref().and_then(Io::foreground_group);
+            self.nonces.add(&delivery.nonce);
+            self.shells.trust_sentinel(&delivery.nonce, group);
+        }
         let now = self.now();
         let id = self.session.start_command(now, delivery);
         self.delivered.insert(id, kind);
@@ -194,15 +203,15 @@ impl Driver {
     }
 
     /// Reports what the foreground job does. All that it printed before is reported first.
-    pub(super) fn note_activity(&mut self, activity: Activity, buffer: &mut [u8]) {
-        self.read_some(buffer);
+    pub(super) fn note_activity(&mut self, activity: Activity) {
+        self.read_some();
         self.tell_unread();
         let now = self.now();
         self.session.handle_activity(now, activity);
     }
 
     /// Looks at the foreground job, if it is time to.
-    pub(super) fn look_if_due(&mut self, buffer: &mut [u8]) {
+    pub(super) fn look_if_due(&mut self) {
         let is_due = self.looks.is_some_and(|looks| looks.at <= Instant::now());
         if is_due && let Some(looks) = &mut self.looks {
             looks.pause = (2 * looks.pause).min(LOOK_MAX);
@@ -217,7 +226,7 @@ impl Driver {
             // tmux may hold back output that came before.
             self.confirm_activity(activity);
         } else {
-            self.note_activity(activity, buffer);
+            self.note_activity(activity);
         }
     }
 }

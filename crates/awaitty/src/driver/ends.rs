@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use super::Driver;
 use super::callers::Due;
-use crate::backend::pty::ReadEnd;
 use crate::backend::{Io, processes};
 use crate::policy;
 
@@ -22,46 +21,17 @@ const LINGER_PAUSE: Duration = Duration::from_millis(1);
 /// Looks at such a program before the first pause. It takes some tens of microseconds from its print to its next read.
 const LINGER_LOOKS: usize = 8;
 
-/// A read was made; others are served after some.
-pub(super) async fn take_turns(reads: &mut usize) {
-    *reads += 1;
-    if reads.is_multiple_of(policy::READS_IN_A_ROW) {
-        tokio::task::yield_now().await;
-    }
-}
-
 impl Driver {
     /// The program has ended: its last words first, then the exit.
-    pub(super) async fn finish(&mut self, buffer: &mut [u8]) {
+    pub(super) async fn finish(&mut self) {
         match self.io.take() {
             Some(Io::Pty(pty)) => {
                 let exit = pty.reap();
-                self.drain(&Io::Pty(pty), buffer, policy::DRAIN_MAX).await;
+                self.drain(&Io::Pty(pty), policy::DRAIN_MAX).await;
                 self.end(exit);
             }
-            Some(Io::Pane(pane)) => self.finish_pane(*pane, buffer).await,
+            Some(Io::Pane(pane)) => self.finish_pane(*pane).await,
             None => {}
-        }
-    }
-
-    /// Reads until nobody holds the terminal any more; not for long, because somebody may do so for ever, and print.
-    pub(super) async fn drain(&mut self, io: &Io, buffer: &mut [u8], patience: Duration) {
-        let deadline = Instant::now() + patience;
-        let (mut reads, mut late_reads) = (0, 0);
-        while !self.hung_up && late_reads < policy::LATE_READS_MAX {
-            match io.read(buffer) {
-                ReadEnd::Bytes(count) => {
-                    self.take_output(&buffer[..count]);
-                    late_reads += usize::from(Instant::now() >= deadline);
-                    take_turns(&mut reads).await;
-                }
-                ReadEnd::Closed | ReadEnd::Changed => break,
-                ReadEnd::Drained => {
-                    if tokio::time::timeout_at(deadline, io.readable()).await.is_err() {
-                        break;
-                    }
-                }
-            }
         }
     }
 
@@ -72,6 +42,7 @@ impl Driver {
         self.record_exit(exit);
         self.session.handle_exit(now, exit);
         self.end_lingering();
+        self.end_confirming();
         self.exit_awaited.clear();
     }
 
@@ -98,6 +69,8 @@ impl Driver {
                 let is_pane = matches!(self.io, Some(Io::Pane(_)));
                 let linger = if is_pane { 3 * LINGER } else { LINGER };
                 self.linger_until.get_or_insert(Instant::now() + linger);
+            } else if ended.outcome == Outcome::Met && self.must_confirm() {
+                self.hold_unconfirmed(answer, ends);
             } else {
                 answer(self, ends);
             }

@@ -42,6 +42,7 @@ impl Driver {
             typed = after;
         }
         let now = self.now();
+        self.shells.note_input(text, &self.session, io.foreground_group());
         self.session.handle_input(now, text, modes.echo_by);
         let is_ahead = modes.echo_by == EchoBy::Terminal;
         self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));

@@ -12,9 +12,8 @@ use awaitty_core::{Activity, EchoBy, Exit};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
-use super::ends::take_turns;
 use super::{Begun, Driver, Handle, Job};
-use crate::backend::pty::{InputModes, ReadEnd};
+use crate::backend::pty::InputModes;
 use crate::backend::tmux::{Capture, Pane, PaneInfo, Server};
 use crate::backend::{Io, processes};
 use crate::policy;
@@ -263,11 +262,11 @@ impl Driver {
     }
 
     /// The pipe of a pane has ended: the pane may be gone, or only its pipe, which is not ours alone to end.
-    pub(super) async fn lose_pipe(&mut self, buffer: &mut [u8]) {
+    pub(super) async fn lose_pipe(&mut self) {
         let Some(Io::Pane(mut pane)) = self.io.take() else { return };
         let (server, id) = pane.place();
         match server.pane(&id).await {
-            Ok(info) if info.is_dead => self.finish_pane(*pane, buffer).await,
+            Ok(info) if info.is_dead => self.finish_pane(*pane).await,
             Ok(_) if pane.go_on_by_captures().is_ok() => {
                 self.hung_up = false;
                 // What scrolled away meanwhile is not known.
@@ -344,13 +343,13 @@ impl Driver {
 
     /// The pane's process has ended: another may have taken its place, the pane may be left with its last words, or
     /// be gone.
-    pub(super) async fn finish_pane(&mut self, mut pane: Pane, buffer: &mut [u8]) {
+    pub(super) async fn finish_pane(&mut self, mut pane: Pane) {
         let (server, id) = pane.place();
-        match self.noticed(&server, &id, &pane, buffer).await {
+        match self.noticed(&server, &id, &pane).await {
             Some(info) if !info.is_dead && info.pid != self.pid() && pane.follow(&info).is_ok() => {
                 // tmux has begun a new screen without a word.
                 self.lead(pane.pid());
-                self.take_output(b"\x1bc");
+                self.feed_own(b"\x1bc");
                 self.io = Some(Io::Pane(Box::new(pane)));
                 self.follow_pane();
                 self.capture_soon();
@@ -359,7 +358,7 @@ impl Driver {
                 let is_captured = pane.is_captured();
                 // What tmux has of a dead pane is in its pipe already.
                 let patience = if info.is_dead { Duration::ZERO } else { policy::DRAIN_MAX };
-                self.drain(&Io::Pane(Box::new(pane)), buffer, patience).await;
+                self.drain(&Io::Pane(Box::new(pane)), patience).await;
                 if let Ok(capture) = server.capture(&id).await {
                     let now = self.now();
                     self.session.heal(now, &capture.rows(), capture.cursor, is_captured);
@@ -367,7 +366,7 @@ impl Driver {
                 self.end(info.exit());
             }
             None => {
-                self.drain(&Io::Pane(Box::new(pane)), buffer, policy::DRAIN_MAX).await;
+                self.drain(&Io::Pane(Box::new(pane)), policy::DRAIN_MAX).await;
                 self.end(Exit::Unknown);
             }
         }
@@ -375,15 +374,8 @@ impl Driver {
 
     /// What tmux says of a pane once it has noticed that its process has ended; nothing, if the pane is gone. What is
     /// still to come is read meanwhile, because tmux waits for that; but nothing of a process that has its place.
-    async fn noticed(
-        &mut self,
-        server: &Server,
-        id: &str,
-        pane: &Pane,
-        buffer: &mut [u8],
-    ) -> Option<PaneInfo> {
+    async fn noticed(&mut self, server: &Server, id: &str, pane: &Pane) -> Option<PaneInfo> {
         let (pid, deadline) = (self.pid(), Instant::now() + NOTICED_MAX);
-        let mut reads = 0;
         loop {
             let found = server.pane(id).await.ok();
             let is_open = found.as_ref().is_some_and(|info| {
@@ -392,12 +384,7 @@ impl Driver {
             if !is_open || Instant::now() >= deadline {
                 return found;
             }
-            while Instant::now() < deadline
-                && let ReadEnd::Bytes(count) = pane.read(buffer)
-            {
-                self.take_output(&buffer[..count]);
-                take_turns(&mut reads).await;
-            }
+            self.drain_pane(pane, deadline).await;
             server.reap().await;
             tokio::time::sleep_until(Instant::now() + NOTICED_PAUSE).await;
         }

@@ -169,7 +169,6 @@ impl Sessions {
             spawn_failed(&spec, &error)
         })?;
         let (pid, place) = (pane.pid(), pane.place());
-        let shell = integration.map(|integration| (integration.nonce, integration.kind));
         let ttl = spec.ttl;
         let entry = Arc::new(Entry {
             id,
@@ -183,7 +182,7 @@ impl Sessions {
                 pid,
                 &capture,
                 spec.scrollback,
-                Some((untouched, Begun { shell, recorder })),
+                Some((untouched, Begun { shell: integration, recorder })),
             ),
             people: People::default(),
             mark,

@@ -14,9 +14,15 @@
 #   nested shell that inherits an exported PS1 prints no marks and sees no nonce.
 # - Marks go to stderr, where bash writes its prompts.
 # - Nothing may assume that set -e, -u, -x, -T or -a is off.
-if [[ $- == *i* && -n ${AWAITTY_NONCE-} ]]; then
-  __awaitty_n=$AWAITTY_NONCE
-  \builtin unset -v AWAITTY_NONCE
+# - The nonce is in a file that is emptied at once, and not in the environment,
+#   which stays readable in /proc. In a shell that runs already it is a variable.
+if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
+  __awaitty_n=${AWAITTY_NONCE-}
+  if [[ -n ${AWAITTY_NONCE_FILE-} ]]; then
+    \builtin read -r __awaitty_n <"$AWAITTY_NONCE_FILE"
+    \builtin : >|"$AWAITTY_NONCE_FILE"
+  fi 2>/dev/null
+  \builtin unset -v AWAITTY_NONCE AWAITTY_NONCE_FILE
 
   # The user's start-up files, as bash would have read them.
   if [[ -n ${AWAITTY_RC+x} ]]; then

@@ -8,7 +8,13 @@
 #   $pipestatus alone: so A is printed by one too, and the user's fish_prompt is the
 #   first thing that ours calls. Whoever defines fish_prompt anew gets it wrapped.
 # - A delivered command begins with a space, which keeps it out of history.
-if status is-interactive; and set -q AWAITTY_NONCE
+if status is-interactive; and set -q AWAITTY_NONCE_FILE
+    # Not in the environment, which stays readable in /proc.
+    builtin read -gu AWAITTY_NONCE <$AWAITTY_NONCE_FILE
+    builtin echo -n >$AWAITTY_NONCE_FILE
+    set -e AWAITTY_NONCE_FILE
+end
+if status is-interactive; and test -n "$AWAITTY_NONCE"
     set -gu __awaitty_n $AWAITTY_NONCE
     set -e AWAITTY_NONCE
 

@@ -7,16 +7,18 @@
 
 mod deliver;
 mod foreign;
+mod nonce;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 pub(crate) use deliver::is_nothing;
 pub use deliver::{Keys, cancel, check_command, deliver, unclosed_group, without_group};
 pub use foreign::{bootstrap, is_carrier, is_foreign, kind_of, probe, sentinel, unclosed};
+pub use nonce::{Nonce, NonceFile};
 
 use crate::socket;
 
@@ -31,35 +33,6 @@ pub enum Kind {
     Fish,
     /// dash and other POSIX shells, which have no hooks but their prompts.
     Sh,
-}
-
-/// What the marks of a shell carry so that nobody else's pass for them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Nonce(String);
-
-/// Bytes of a nonce: too many to guess.
-const NONCE_BYTES: usize = 16;
-
-impl Nonce {
-    /// A new one.
-    ///
-    /// # Errors
-    /// If the kernel has no randomness to give.
-    pub fn new() -> io::Result<Nonce> {
-        let mut bytes = [0; NONCE_BYTES];
-        fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        Ok(Nonce(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
-    }
-
-    /// One that is known already.
-    pub fn known(nonce: &str) -> Nonce {
-        Nonce(nonce.to_owned())
-    }
-
-    /// As it stands in marks.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl Kind {
@@ -85,16 +58,18 @@ impl Kind {
     }
 }
 
-/// The variable in which a shell finds its nonce. The scripts take it out of the environment at once.
-const NONCE_VARIABLE: &str = "AWAITTY_NONCE";
+/// The variable that names the file with the nonce of a shell. The scripts read the file, empty it, and unset the variable.
+const NONCE_FILE_VARIABLE: &str = "AWAITTY_NONCE_FILE";
 
 /// What is to be added to a shell so that it says what it does.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Integration {
     /// What its marks carry.
     pub nonce: Nonce,
     /// Which shell it is.
     pub kind: Kind,
+    /// The file that hands the nonce to the shell.
+    pub file: NonceFile,
     folder: PathBuf,
 }
 
@@ -108,7 +83,9 @@ impl Integration {
         let Some(kind) = Kind::of(program).filter(|kind| is_for_a_person(*kind, args)) else {
             return Ok(None);
         };
-        Ok(Some(Integration { nonce: Nonce::new()?, kind, folder: write_scripts()? }))
+        let (nonce, folder) = (Nonce::new()?, write_scripts()?);
+        let file = NonceFile::write(&folder, &nonce)?;
+        Ok(Some(Integration { nonce, kind, file, folder }))
     }
 
     /// The arguments to start it with.
@@ -138,7 +115,7 @@ impl Integration {
 
     /// Sets the variables to start it with.
     pub fn set_env(&self, args: &[OsString], env: &mut BTreeMap<OsString, OsString>) {
-        env.insert(NONCE_VARIABLE.into(), self.nonce.as_str().into());
+        env.insert(NONCE_FILE_VARIABLE.into(), self.file.path().into());
         let mut swap = |name: &str, ours: OsString, kept: &str| {
             let theirs = env.insert(name.into(), ours);
             if let Some(theirs) = theirs {
@@ -290,12 +267,5 @@ mod tests {
         ] {
             assert!(!person(other), "{other}");
         }
-    }
-
-    #[test]
-    fn a_nonce_is_not_guessed() {
-        let (one, other) = (Nonce::new().unwrap(), Nonce::new().unwrap());
-        assert_ne!(one, other);
-        assert_eq!(one.as_str().len(), 2 * NONCE_BYTES);
     }
 }

@@ -9,6 +9,15 @@
 # beginning (C) is printed by __awaitty_c, which awaitty types before a command.
 # The marks are behind `${__awaitty_n:+...}`, so that a nested shell which inherits
 # an exported PS1 prints none. Marks go to stderr, where prompts go.
+# The nonce is in a file that is emptied at once, and not in the environment,
+# which stays readable in /proc. In a shell that runs already it is a variable.
+case $-,${AWAITTY_NONCE_FILE:+f} in
+*i*,f)
+  \read -r AWAITTY_NONCE <"$AWAITTY_NONCE_FILE"
+  \: >|"$AWAITTY_NONCE_FILE"
+  \unset AWAITTY_NONCE_FILE
+  ;;
+esac
 case $-,${AWAITTY_NONCE:+n} in
 *i*,n)
   __awaitty_n=$AWAITTY_NONCE

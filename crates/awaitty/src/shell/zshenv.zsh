@@ -8,7 +8,12 @@
 if [[ -n ${AWAITTY_ZDOTDIR_OURS-} ]]; then
   \builtin typeset -g __awaitty_ours="$AWAITTY_ZDOTDIR_OURS" __awaitty_zdotdir=
   \builtin typeset -g +x __awaitty_ours __awaitty_zdotdir
-  if [[ -n ${AWAITTY_NONCE-} ]]; then \builtin typeset -g +x AWAITTY_NONCE; fi
+  if [[ -n ${AWAITTY_NONCE_FILE-} ]]; then
+    \builtin typeset -g +x AWAITTY_NONCE
+    \builtin read -r AWAITTY_NONCE <"$AWAITTY_NONCE_FILE"
+    \builtin : >|"$AWAITTY_NONCE_FILE"
+    \builtin unset AWAITTY_NONCE_FILE
+  fi 2>/dev/null
   if [[ -n ${AWAITTY_ZDOTDIR+x} ]]; then
     \builtin export ZDOTDIR="$AWAITTY_ZDOTDIR"
   else

@@ -1,0 +1,122 @@
+//! Removes the nonces of shells from output that is kept: a program that reads it could forge marks.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use memchr::memmem;
+
+/// Characters of a nonce that stay readable. They are too few to guess the rest, and so many that text matches them only
+/// if it is the nonce: so each byte can be kept or masked without knowing what follows it.
+const SHOWN: usize = 8;
+
+/// Nonces that are removed: of all shells that one terminal can show at a time, and then some.
+const NONCES_MAX: usize = 64;
+
+/// Replaces the characters of a nonce.
+const MASK: u8 = b'*';
+
+/// Masks nonces in a stream that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct NonceRedactor {
+    nonces: VecDeque<Vec<u8>>,
+    /// The end of the last piece: what a nonce at its end may have begun with.
+    tail: Vec<u8>,
+}
+
+impl NonceRedactor {
+    /// Masks this nonce from now on.
+    pub(super) fn add(&mut self, nonce: &str) {
+        if self.nonces.iter().any(|known| known == nonce.as_bytes()) {
+            return;
+        }
+        if self.nonces.len() == NONCES_MAX {
+            self.nonces.pop_front();
+        }
+        self.nonces.push_back(nonce.as_bytes().to_vec());
+    }
+
+    /// Returns the next piece with all nonces masked.
+    pub(super) fn redact<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let mut redacted = Cow::Borrowed(bytes);
+        for nonce in &self.nonces {
+            mask_across(nonce, &self.tail, &mut redacted);
+            for at in memmem::find_iter(bytes, &nonce[..SHOWN]) {
+                mask(nonce, bytes, at, 0, &mut redacted);
+            }
+        }
+        if let Some(longest) = self.nonces.iter().map(Vec::len).max() {
+            self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(longest)..]);
+            self.tail.drain(..self.tail.len().saturating_sub(longest - 1));
+        }
+        redacted
+    }
+}
+
+/// Masks a nonce that began in the piece before.
+fn mask_across(nonce: &[u8], tail: &[u8], redacted: &mut Cow<'_, [u8]>) {
+    let head = &redacted[..redacted.len().min(nonce.len())];
+    let joined = [tail, head].concat();
+    for at in memmem::find_iter(&joined, &nonce[..SHOWN]).filter(|&at| at < tail.len()) {
+        mask(nonce, &joined, at, tail.len(), redacted);
+    }
+}
+
+/// Masks what follows the readable part of a nonce at `at` in `bytes`, of which the first `skipped` are not in `redacted`.
+fn mask(nonce: &[u8], bytes: &[u8], at: usize, skipped: usize, redacted: &mut Cow<'_, [u8]>) {
+    let same =
+        bytes[at..].iter().zip(nonce).take_while(|(byte, of_nonce)| byte == of_nonce).count();
+    let (from, to) = ((at + SHOWN).max(skipped), at + same);
+    if from < to {
+        redacted.to_mut()[from - skipped..to - skipped].fill(MASK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONCE: &str = "0123456789abcdef0123456789abcdef";
+
+    fn redacted(pieces: &[&str]) -> String {
+        let mut redactor = NonceRedactor::default();
+        redactor.add(NONCE);
+        pieces
+            .iter()
+            .map(|piece| {
+                let redacted = redactor.redact(piece.as_bytes()).into_owned();
+                String::from_utf8(redacted).unwrap()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_nonce_is_masked_however_the_output_is_cut() {
+        let text = format!("x\x1b]133;D;0;aid={NONCE};cwd=/\x07y\x1b]133;A;aid={NONCE}\x07");
+        let masked = text.replace(&NONCE[SHOWN..], &"*".repeat(NONCE.len() - SHOWN));
+        assert_eq!(redacted(&[&text]), masked);
+        for at in 0..=text.len() {
+            assert_eq!(redacted(&[&text[..at], &text[at..]]), masked, "cut at {at}");
+        }
+        let bytes: Vec<&str> = (0..text.len()).map(|at| &text[at..=at]).collect();
+        assert_eq!(redacted(&bytes), masked);
+    }
+
+    #[test]
+    fn other_text_stays_as_it_is() {
+        for text in ["", "0123456", "01234567", "plain text", "0123456700000000"] {
+            assert_eq!(redacted(&[text, text]), format!("{text}{text}"));
+        }
+    }
+
+    #[test]
+    fn the_newest_nonces_are_masked() {
+        let mut redactor = NonceRedactor::default();
+        let nonces: Vec<String> = (0..=NONCES_MAX).map(|i| format!("{i:032x}f")).collect();
+        nonces.iter().for_each(|nonce| redactor.add(nonce));
+        let is_masked = |redactor: &mut NonceRedactor, nonce: &str| {
+            matches!(redactor.redact(nonce.as_bytes()), Cow::Owned(_))
+        };
+        assert!(nonces[1..].iter().all(|nonce| is_masked(&mut redactor, nonce)));
+        assert_eq!(redactor.nonces.len(), NONCES_MAX);
+    }
+}

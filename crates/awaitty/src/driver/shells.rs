@@ -1,0 +1,112 @@
+//! The shells whose marks are trusted, and whether a mark can come from one of them.
+//!
+//! A mark carries the nonce of its shell. A program that learns the nonce, for example from the memory of the shell, could
+//! print marks itself. So a mark that a command could have forged counts only if the kernel shows that the shell has the
+//! terminal: its process group is in the foreground of the terminal.
+
+use std::collections::HashMap;
+
+use awaitty_core::Session;
+
+use crate::backend::Io;
+use crate::backend::foreground::{self, Foreground};
+use crate::shell::{Kind, Nonce, NonceFile};
+
+/// Looks at a foreground group that has no process: a shell that has reaped its job takes the terminal back in a moment.
+const LOOKS_MAX: usize = 16;
+
+/// A shell whose marks are trusted.
+struct TrustedShell {
+    kind: Option<Kind>,
+    /// Its process group, where the kernel shows it: not in a pane. Of a remote shell, the group of the program that
+    /// leads there, such as ssh.
+    group: Option<i32>,
+}
+
+/// The shells of a terminal.
+#[derive(Default)]
+pub(super) struct TrustedShells {
+    by_nonce: HashMap<String, TrustedShell>,
+    /// The nonce of the last command that had marks of its own.
+    sentinel: Option<String>,
+    /// The foreground group when a line was typed that the shell reads after its present command. The command that this
+    /// line starts may have the terminal already when the end of the present one is read.
+    typed_over: Option<i32>,
+    /// The file that the first shell reads its nonce from, until it has.
+    nonce_file: Option<NonceFile>,
+}
+
+impl TrustedShells {
+    /// Trusts the marks of a shell in a process group.
+    pub(super) fn trust(&mut self, nonce: &str, kind: Option<Kind>, group: Option<i32>) {
+        let shell = self.by_nonce.entry(nonce.to_owned()).or_insert(TrustedShell { kind, group });
+        shell.kind = shell.kind.or(kind);
+    }
+
+    /// Trusts the marks of one command, instead of those of the last such command.
+    pub(super) fn trust_sentinel(&mut self, nonce: &str, group: Option<i32>) {
+        if let Some(last) = self.sentinel.replace(nonce.to_owned()) {
+            self.by_nonce.remove(&last);
+        }
+        self.trust(nonce, None, group);
+    }
+
+    /// Keeps the file of a nonce until its shell has read it.
+    pub(super) fn keep_file(&mut self, file: NonceFile) {
+        self.nonce_file = Some(file);
+    }
+
+    /// Removes the file of the nonce if a shell has printed a mark with it.
+    pub(super) fn remove_file_if_read(&mut self, session: &Session) {
+        if self.nonce_file.is_some() && session.shell_nonce().is_some() {
+            self.nonce_file = None;
+        }
+    }
+
+    /// Returns the innermost shell that has shown a prompt.
+    pub(super) fn innermost(&self, session: &Session) -> Option<(Nonce, Kind)> {
+        let nonce = session.shell_nonce()?;
+        Some((Nonce::known(nonce), self.by_nonce.get(nonce)?.kind?))
+    }
+
+    /// Notes that lines are typed while that group has the terminal.
+    pub(super) fn note_input(&mut self, text: &str, session: &Session, group: Option<i32>) {
+        let lines = text.matches(['\r', '\n']).count();
+        let is_at_prompt = session.is_at_prompt();
+        if lines > usize::from(is_at_prompt) {
+            self.typed_over = group;
+        } else if is_at_prompt {
+            self.typed_over = None;
+        }
+    }
+
+    /// Returns whether the kernel can show the innermost shell. Elsewhere its marks are all there is.
+    pub(super) fn is_visible(&self, session: &Session, io: Option<&Io>) -> bool {
+        let group = session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group);
+        group.is_some() && io.is_some_and(|io| io.foreground_group().is_some())
+    }
+
+    /// Returns whether the innermost shell has the terminal and waits for input from it.
+    pub(super) fn reads(&self, session: &Session, found: Option<&Foreground>) -> bool {
+        let group = session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group);
+        found.is_some_and(|found| Some(found.group) == group && found.activity.terminal.is_some())
+    }
+
+    /// Returns whether a mark with that nonce can come from its shell: it has the terminal, or a fork of it that runs no
+    /// other program, or a command that was typed ahead. Returns true where the kernel does not tell.
+    pub(super) fn has_terminal(&self, nonce: &str, io: Option<&Io>) -> bool {
+        let group = self.by_nonce.get(nonce).and_then(|shell| shell.group);
+        let (Some(group), Some(io)) = (group, io) else { return true };
+        for _ in 0..LOOKS_MAX {
+            let Some(front) = io.foreground_group() else { return true };
+            if front == group || self.typed_over.is_some_and(|over| over != front) {
+                return true;
+            }
+            match foreground::are_forks(front, group) {
+                Some(are_forks) => return are_forks,
+                None => std::thread::yield_now(),
+            }
+        }
+        false
+    }
+}

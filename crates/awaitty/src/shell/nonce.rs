@@ -1,0 +1,117 @@
+//! The nonce that the marks of a shell carry, and how the shell gets it.
+//!
+//! The environment that a process starts with stays readable in `/proc` as long as the process lives, so the nonce must not
+//! be in it. It is in a file instead, which the shell reads and empties, and which we remove when the first mark came.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a nonce: too many to guess.
+const NONCE_BYTES: usize = 16;
+
+/// What the names of the files begin with. The PID of the server follows.
+const FILE_PREFIX: &str = "nonce-";
+
+/// A random number that the marks of a shell carry, so that no program can forge them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nonce(String);
+
+impl Nonce {
+    /// Makes a new one.
+    ///
+    /// # Errors
+    /// If the kernel has no randomness to give.
+    pub fn new() -> io::Result<Nonce> {
+        let mut bytes = [0; NONCE_BYTES];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(Nonce(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// Returns one that is known already.
+    pub fn known(nonce: &str) -> Nonce {
+        Nonce(nonce.to_owned())
+    }
+
+    /// Returns it as it stands in marks.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A file that hands a nonce to a shell. Dropping it removes the file.
+#[derive(Debug)]
+pub struct NonceFile {
+    path: PathBuf,
+}
+
+impl NonceFile {
+    /// Writes a nonce to a new file that only its owner can read.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(super) fn write(folder: &Path, nonce: &Nonce) -> io::Result<NonceFile> {
+        remove_stale(folder);
+        // The name is no secret, and says nothing of the nonce inside.
+        let name = Nonce::new()?;
+        let path = folder.join(format!("{FILE_PREFIX}{}-{}", std::process::id(), name.as_str()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let file_of_nonce = NonceFile { path };
+        writeln!(file, "{}", nonce.as_str())?;
+        Ok(file_of_nonce)
+    }
+
+    /// Returns where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for NonceFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Removes the files of servers that were killed.
+fn remove_stale(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix(FILE_PREFIX).and_then(|rest| rest.split('-').next());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn nonces_differ_and_are_long() {
+        let (one, other) = (Nonce::new().unwrap(), Nonce::new().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(one.as_str().len(), 2 * NONCE_BYTES);
+    }
+
+    #[test]
+    fn a_nonce_file_is_private_and_goes_with_its_owner() {
+        let folder = std::env::temp_dir().join(format!("awaitty-nonce-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        // No process has that PID: it is beyond the kernel's largest.
+        let stale = folder.join(format!("{FILE_PREFIX}4194305-ff"));
+        fs::write(&stale, "left by a server that was killed").unwrap();
+        let nonce = Nonce::new().unwrap();
+        let file = NonceFile::write(&folder, &nonce).unwrap();
+        assert_eq!(fs::read_to_string(file.path()).unwrap().trim_end(), nonce.as_str());
+        assert_eq!(file.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!file.path().to_string_lossy().contains(nonce.as_str()));
+        drop(file);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
