@@ -2,7 +2,7 @@
 //! of a link, which a program could have put there.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
@@ -58,10 +58,25 @@ fn folders() -> &'static [PathBuf] {
 /// # Errors
 /// If it may not be written there, or cannot be.
 pub fn write(path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
-    write_in(folders(), path, bytes)
+    write_in(folders(), path, |file| file.write_all(bytes)).map(|(path, ())| path)
 }
 
-fn write_in(folders: &[PathBuf], path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
+/// As [`write`], with whatever `fill` writes.
+///
+/// # Errors
+/// If it may not be written there, or cannot be; also if `fill` fails.
+pub fn write_with<T>(
+    path: &str,
+    fill: impl FnOnce(&mut File) -> io::Result<T>,
+) -> Result<(PathBuf, T), ToolError> {
+    write_in(folders(), path, fill)
+}
+
+fn write_in<T>(
+    folders: &[PathBuf],
+    path: &str,
+    fill: impl FnOnce(&mut File) -> io::Result<T>,
+) -> Result<(PathBuf, T), ToolError> {
     let (folder, inside) = place(folders, path)?;
     let whole = folder.join(&inside);
     let root = open_folder(&folder).map_err(|error| failed(&whole, error))?;
@@ -71,12 +86,14 @@ fn write_in(folders: &[PathBuf], path: &str, bytes: &[u8]) -> Result<PathBuf, To
     let mode = Mode::RUSR | Mode::WUSR;
     let file = rustix::fs::openat2(&root, &inside, flags, mode, resolve);
     let mut file = File::from(file.map_err(|error| failed(&whole, error))?);
-    if let Err(error) = file.write_all(bytes).and_then(|()| file.sync_all()) {
-        let _ = rustix::fs::unlinkat(&root, &inside, AtFlags::empty());
-        let message = format!("path: {}: {error}; nothing is left of it", whole.display());
-        return Err(ToolError::new("write_failed", message));
+    match fill(&mut file).and_then(|filled| file.sync_all().map(|()| filled)) {
+        Ok(filled) => Ok((whole, filled)),
+        Err(error) => {
+            let _ = rustix::fs::unlinkat(&root, &inside, AtFlags::empty());
+            let message = format!("path: {}: {error}; nothing is left of it", whole.display());
+            Err(ToolError::new("write_failed", message))
+        }
     }
-    Ok(whole)
 }
 
 fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
@@ -144,7 +161,8 @@ mod tests {
         }
 
         fn write(&self, path: &str) -> Result<PathBuf, &'static str> {
-            write_in(&[self.0.join("in")], path, b"bytes").map_err(|error| error.code)
+            let written = write_in(&[self.0.join("in")], path, |file| file.write_all(b"bytes"));
+            written.map(|(path, ())| path).map_err(|error| error.code)
         }
     }
 
@@ -168,6 +186,19 @@ mod tests {
         for path in ["", "sub/", "/", "a\0b"] {
             assert_eq!(folder.write(path), Err("bad_argument"), "{path:?}");
         }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_file_that_could_not_be_filled() {
+        let folder = Folder::new("filled");
+        let allowed = [folder.0.join("in")];
+        let failed = write_in(&allowed, "a", |file| {
+            file.write_all(b"half")?;
+            Err::<(), _>(io::Error::other("no more"))
+        });
+        let failed = failed.unwrap_err();
+        assert!(failed.code == "write_failed" && failed.message.contains("no more"), "{failed:?}");
+        assert!(!folder.0.join("in/a").exists());
     }
 
     #[test]

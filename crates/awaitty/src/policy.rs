@@ -39,6 +39,12 @@ pub struct Limits {
     /// Calls in flight at a time.
     #[arg(long = "max-calls", env = "AWAITTY_MAX_CALLS", value_name = "N", default_value_t = CALLS_MAX)]
     pub calls: usize,
+    /// Days after which a recording is removed.
+    #[arg(long = "recording-days", env = "AWAITTY_RECORDING_DAYS", value_name = "N", default_value_t = RECORDING_DAYS)]
+    pub recording_days: u64,
+    /// Bytes of all recordings; the oldest are removed.
+    #[arg(long = "max-recordings", env = "AWAITTY_MAX_RECORDINGS", value_name = "BYTES", default_value_t = RECORDINGS_BYTES_MAX)]
+    pub recordings_bytes: u64,
 }
 
 impl Default for Limits {
@@ -54,6 +60,8 @@ impl Default for Limits {
             pattern_compiled: PATTERN_COMPILED_MAX,
             result_chars: RESULT_CHARS,
             calls: CALLS_MAX,
+            recording_days: RECORDING_DAYS,
+            recordings_bytes: RECORDINGS_BYTES_MAX,
         }
     }
 }
@@ -106,6 +114,12 @@ pub const SCROLLBACK_MAX: usize = 1_000_000;
 /// Lines that all terminals of a server may keep together: 1 GB of plain text, if each is as long as lines are. A
 /// thousand terminals have room that keep as many as usual, and ten that keep as many as one may.
 pub const SCROLLBACK_SUM_MAX: usize = 10_000_000;
+
+/// Days that a recording is kept: long enough to look into a failure of last week, too short to forget what is in it.
+pub const RECORDING_DAYS: u64 = 30;
+
+/// Bytes of all recordings: ten of the largest, and not all of a disk.
+pub const RECORDINGS_BYTES_MAX: u64 = 10 << 30;
 
 /// Bytes of input that wait for a program to read them. More is refused as a whole.
 pub const INPUT_QUEUE_MAX: usize = 1 << 20;

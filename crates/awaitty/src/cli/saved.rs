@@ -1,7 +1,7 @@
 //! Files that the command line writes itself, with the rights and in the folder of whoever calls it, and not the server.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf, absolute};
 
@@ -73,11 +73,13 @@ pub(super) fn recording(
     let mut answered = client.call("save_recording", &arguments, &mut |_| {})?;
     if let (false, Some(path), Ok(format)) = (answered.is_error, &path, format) {
         let recorded = answered.structured["recording"].as_str().unwrap_or_default();
-        let recorded = std::fs::read_to_string(recorded)?;
-        let saved = record::export(&recorded, format).map_err(io::Error::other)?;
-        create(path, is_forced)?.write_all(&saved.bytes)?;
+        let recorded = BufReader::new(File::open(recorded)?);
+        // The server has made the same, without a file, so a recording that is too long was refused before.
+        let mut file = BufWriter::new(create(path, is_forced)?);
+        let saved = record::export(recorded, format, &mut file)?;
+        file.flush()?;
         answered.structured["path"] = json!(path);
-        answered.text = format!("{} bytes in {}", saved.bytes.len(), path.display());
+        answered.text = format!("{} bytes in {}", saved.bytes, path.display());
         if let Some(note) = answered.structured["note"].as_str() {
             answered.text += &format!("; the recording ended early: {note}");
         }

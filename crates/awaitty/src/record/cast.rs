@@ -1,6 +1,7 @@
 //! Asciicasts: the lines of version 3, in which times are counted from the event before, and of version 2, in which they
 //! are counted from the beginning.
 
+use std::io::{self, BufRead, Read};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -29,14 +30,16 @@ pub(super) fn event(after: Duration, kind: char, data: &str) -> String {
     format!("[{:.6}, \"{kind}\", {}]\n", after.as_secs_f64(), json!(data))
 }
 
-/// A recording that was read.
+/// Bytes of a line of a recording that are read: many times what one read of a terminal becomes as JSON.
+const LINE_MAX: u64 = 1 << 20;
+
+/// What a recording begins with, as it was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cast {
+pub(super) struct CastHead {
     pub(super) cols: usize,
     pub(super) rows: usize,
     pub(super) timestamp: u64,
     pub(super) command: String,
-    pub(super) events: Vec<Event>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -47,45 +50,79 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-impl Cast {
-    /// Reads a recording of ours; a last line that was cut is left out.
-    pub(super) fn parse(text: &str) -> Option<Cast> {
-        let mut lines = text.lines();
-        let header: Value = serde_json::from_str(lines.next()?).ok()?;
+/// Reads a recording of ours event by event, so that its size does not matter.
+pub(super) struct CastReader<R> {
+    source: R,
+    /// The line that was read last.
+    line: String,
+    pub(super) head: CastHead,
+    at: f64,
+    pub(super) events: usize,
+}
+
+impl<R: BufRead> CastReader<R> {
+    /// Reads the head of a recording.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no recording.
+    pub(super) fn new(mut source: R) -> io::Result<CastReader<R>> {
+        let mut line = String::new();
+        (&mut source).take(LINE_MAX).read_line(&mut line)?;
+        let header: Value = serde_json::from_str(&line).unwrap_or_default();
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
-        let mut at = 0.0;
-        let events = lines.map_while(|line| {
-            let (after, kind, data): (f64, char, String) = serde_json::from_str(line).ok()?;
-            at += after;
-            Some(Event { at, kind, data })
-        });
-        Some(Cast {
-            cols: number(&header["term"]["cols"])?,
-            rows: number(&header["term"]["rows"])?,
-            timestamp: header["timestamp"].as_u64().unwrap_or_default(),
-            command: header["command"].as_str().unwrap_or_default().to_owned(),
-            events: events.collect(),
-        })
+        let (cols, rows) = (number(&header["term"]["cols"]), number(&header["term"]["rows"]));
+        let (Some(cols), Some(rows)) = (cols, rows) else {
+            return Err(io::Error::other("the file is no recording any more"));
+        };
+        let timestamp = header["timestamp"].as_u64().unwrap_or_default();
+        let command = header["command"].as_str().unwrap_or_default().to_owned();
+        let head = CastHead { cols, rows, timestamp, command };
+        Ok(CastReader { source, line, head, at: 0.0, events: 0 })
     }
 
+    /// Reads the next event; a last line that was cut is left out.
+    pub(super) fn next(&mut self) -> io::Result<Option<Event>> {
+        let mut line = String::new();
+        (&mut self.source).take(LINE_MAX).read_line(&mut line)?;
+        let Ok((after, kind, data)) = serde_json::from_str::<(f64, char, String)>(&line) else {
+            return Ok(None);
+        };
+        self.line = line;
+        self.at += after;
+        self.events += 1;
+        Ok(Some(Event { at: self.at, kind, data }))
+    }
+
+    /// Returns the line of the head, or of the last event.
+    pub(super) fn line(&self) -> &str {
+        &self.line
+    }
+
+    /// Returns how long the events so far took.
     pub(super) fn seconds(&self) -> f64 {
-        self.events.last().map_or(0.0, |event| event.at)
+        self.at
     }
+}
 
-    /// The same in version 2, which knows of no exit.
+impl CastHead {
+    /// Returns the head in version 2.
     pub(super) fn version_2(&self) -> String {
         let header = json!({"version": 2, "width": self.cols, "height": self.rows,
             "timestamp": self.timestamp, "command": self.command, "env": {"TERM": "xterm-256color"}});
-        let lines =
-            self.events.iter().filter(|event| event.kind != 'x').map(|event| {
-                format!("[{:.6}, \"{}\", {}]\n", event.at, event.kind, json!(event.data))
-            });
-        std::iter::once(format!("{header}\n")).chain(lines).collect()
+        format!("{header}\n")
+    }
+}
+
+impl Event {
+    /// Returns the event in version 2, which knows of no exit.
+    pub(super) fn version_2(&self) -> Option<String> {
+        let line = || format!("[{:.6}, \"{}\", {}]\n", self.at, self.kind, json!(self.data));
+        (self.kind != 'x').then(line)
     }
 
-    /// The size that an event changes to.
-    pub(super) fn size(event: &Event) -> Option<(usize, usize)> {
-        let (cols, rows) = event.data.split_once('x').filter(|_| event.kind == 'r')?;
+    /// Returns the size that it changes to.
+    pub(super) fn size(&self) -> Option<(usize, usize)> {
+        let (cols, rows) = self.data.split_once('x').filter(|_| self.kind == 'r')?;
         Some((cols.parse().ok()?, rows.parse().ok()?))
     }
 }

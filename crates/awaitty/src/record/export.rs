@@ -1,12 +1,13 @@
 //! A recording for somebody: as it is, as text, or as a page that plays it.
 
+use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use awaitty_core::Screen;
+use awaitty_core::{Line, ROWS_MAX, Screen};
 
-use super::cast::{Cast, Version};
+use super::cast::{CastReader, Version};
 use super::html;
-use crate::policy;
+use crate::text::visible;
 
 /// What a recording is saved as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,14 +20,14 @@ pub enum Format {
     Html,
 }
 
-/// A recording as it is saved.
-#[derive(Clone, Debug)]
-pub struct Export {
-    /// The file.
-    pub bytes: Vec<u8>,
-    /// How many things happened.
+/// A recording that was written.
+#[derive(Clone, Copy, Debug)]
+pub struct Exported {
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Events that it has.
     pub events: usize,
-    /// How long it took.
+    /// How long it plays.
     pub seconds: f64,
 }
 
@@ -75,45 +76,103 @@ impl Format {
     }
 }
 
-/// Makes of a recording what is asked for.
+/// Lines above the screen that are kept until they are written as text: more than [`LINES_HELD`] and what [`PIECE`] can
+/// scroll away.
+const LINES_KEPT: usize = 10_000;
+
+/// Lines above the screen that are not written yet, because a screen that grows shows them again.
+const LINES_HELD: usize = ROWS_MAX;
+
+/// Bytes of output that are fed before the lines that scrolled away are written. The shortest sequence that scrolls by a
+/// screen of the largest size has five bytes.
+const PIECE: usize = 64;
+
+/// Writes a recording in the format that is asked for. Memory does not depend on its size.
 ///
 /// # Errors
-/// If it is no recording, or too long for the format.
-pub fn export(recorded: &str, format: Format) -> Result<Export, String> {
-    let cast = Cast::parse(recorded).ok_or("the file is no recording any more")?;
-    let bytes = match format {
-        // A last line that was cut is not for others.
+/// If it is no recording, cannot be read or written, or is too long for the format.
+pub fn export(
+    recorded: impl BufRead,
+    format: Format,
+    target: &mut dyn Write,
+) -> io::Result<Exported> {
+    let mut cast = CastReader::new(recorded)?;
+    let mut target = Counted { target, bytes: 0 };
+    match format {
         Format::Asciicast(Version::Three) => {
-            recorded.split_inclusive('\n').take(cast.events.len() + 1).collect()
+            target.write_all(cast.line().as_bytes())?;
+            while cast.next()?.is_some() {
+                target.write_all(cast.line().as_bytes())?;
+            }
         }
-        Format::Asciicast(Version::Two) => cast.version_2(),
-        Format::Text => text(&cast),
-        Format::Html => html::page(&cast)?,
-    };
-    Ok(Export { bytes: bytes.into_bytes(), events: cast.events.len(), seconds: cast.seconds() })
+        Format::Asciicast(Version::Two) => {
+            target.write_all(cast.head.version_2().as_bytes())?;
+            while let Some(event) = cast.next()? {
+                target.write_all(event.version_2().unwrap_or_default().as_bytes())?;
+            }
+        }
+        Format::Text => write_text(&mut cast, &mut target)?,
+        Format::Html => html::write_page(&mut cast, &mut target)?,
+    }
+    Ok(Exported { bytes: target.bytes, events: cast.events, seconds: cast.seconds() })
 }
 
-fn text(cast: &Cast) -> String {
-    let mut screen = Screen::new(cast.cols, cast.rows, policy::SCROLLBACK_MAX);
-    for event in &cast.events {
+/// Counts the bytes that are written.
+struct Counted<'t> {
+    target: &'t mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.target.write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.target.flush()
+    }
+}
+
+fn write_text(cast: &mut CastReader<impl BufRead>, target: &mut impl Write) -> io::Result<()> {
+    let mut screen = Screen::new(cast.head.cols, cast.head.rows, LINES_KEPT);
+    let mut written = Line(0);
+    while let Some(event) = cast.next()? {
         if event.kind == 'o' {
-            screen.feed(event.data.as_bytes());
-        } else if let Some((cols, rows)) = Cast::size(event) {
+            for piece in event.data.as_bytes().chunks(PIECE) {
+                screen.feed(piece);
+                write_lines_above(&screen, LINES_HELD, &mut written, target)?;
+            }
+        } else if let Some((cols, rows)) = event.size() {
             screen.resize(cols, rows);
         }
     }
+    write_lines_above(&screen, 0, &mut written, target)?;
+    screen.text().lines().try_for_each(|line| writeln!(target, "{}", visible(line)))
+}
+
+/// Writes the lines that scrolled away since the last time, but for the newest `held`.
+fn write_lines_above(
+    screen: &Screen,
+    held: usize,
+    written: &mut Line,
+    target: &mut impl Write,
+) -> io::Result<()> {
     let above = screen.scrollback();
-    let lines = (0..above.len()).filter_map(|i| above.text(i)).map(|(_, line)| line);
-    let mut text: String = lines.map(|line| crate::text::visible(line) + "\n").collect();
-    let shown = screen.text();
-    let shown = shown.lines().map(|line| crate::text::visible(line) + "\n");
-    text.extend(shown);
-    text
+    let from = above.position(Line(written.0 + 1));
+    let to = above.len().saturating_sub(held);
+    for (line, text) in (from..to).filter_map(|i| above.text(i)) {
+        writeln!(target, "{}", visible(text))?;
+        *written = line;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::cast::event;
 
     const RECORDED: &str = concat!(
         "{\"version\":3,\"term\":{\"cols\":20,\"rows\":2},\"timestamp\":7,\"command\":\"sh\"}\n",
@@ -125,7 +184,10 @@ mod tests {
     );
 
     fn exported(format: Format) -> String {
-        String::from_utf8(export(RECORDED, format).unwrap().bytes).unwrap()
+        let mut saved = Vec::new();
+        let exported = export(RECORDED.as_bytes(), format, &mut saved).unwrap();
+        assert_eq!((exported.bytes, exported.events), (saved.len() as u64, 4));
+        String::from_utf8(saved).unwrap()
     }
 
     #[test]
@@ -145,6 +207,25 @@ mod tests {
     #[test]
     fn text_has_all_lines() {
         assert_eq!(exported(Format::Text), "one\ntwo\n<b>three\n");
+    }
+
+    #[test]
+    fn text_has_all_lines_of_a_recording_that_scrolls_faster_than_lines_are_kept() {
+        let mut recorded = RECORDED.lines().next().unwrap().to_owned() + "\n";
+        let printed: String = (0..3 * LINES_KEPT).map(|i| format!("{i}\r\n")).collect();
+        recorded += &event(Default::default(), 'o', &printed);
+        let mut saved = Vec::new();
+        export(recorded.as_bytes(), Format::Text, &mut saved).unwrap();
+        let wanted: String = (0..3 * LINES_KEPT).map(|i| format!("{i}\n")).collect();
+        assert!(saved == wanted.as_bytes());
+    }
+
+    #[test]
+    fn what_is_no_recording_is_an_error() {
+        for text in ["", "x", "{}", "[0.5, \"o\", \"x\"]\n"] {
+            let failed = export(text.as_bytes(), Format::Text, &mut io::sink()).unwrap_err();
+            assert!(failed.to_string().contains("no recording"), "{text:?}: {failed}");
+        }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! A page that plays a recording: what was on the screen when, drawn already, so that the page needs no terminal.
 
+use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{Attrs, Row, Session, Style, Time, Underline};
 use serde_json::{Value, json};
 
-use super::cast::{Cast, Event};
+use super::cast::{CastHead, CastReader, Event};
 use crate::render::{self, Colors, Theme, hex};
 use crate::text;
 
@@ -18,31 +19,46 @@ const PAGE_MAX: usize = 64 << 20;
 
 const PAGE: &str = include_str!("player.html");
 
-/// The page.
+/// Writes the page, step by step.
 ///
 /// # Errors
-/// If it would be too large.
-pub(super) fn page(cast: &Cast) -> Result<String, String> {
-    let mut player = Player::new(cast);
-    let mut events = cast.events.iter().peekable();
+/// If it cannot be written, or would be too large.
+pub(super) fn write_page(
+    cast: &mut CastReader<impl BufRead>,
+    target: &mut impl Write,
+) -> io::Result<()> {
+    let (before, after) = PAGE.split_once("{{data}}").expect("the page has a place for its data");
+    let command = text::visible(&cast.head.command);
+    target.write_all(before.replace("{{title}}", &text::escaped(&command)).as_bytes())?;
+    let mut player = Player::new(&cast.head);
     let mut marks = Vec::new();
-    while let Some(event) = events.next() {
-        player.take(event);
+    let mut next = cast.next()?;
+    write!(target, "{{\"steps\":[")?;
+    while let Some(event) = next {
+        player.take(&event);
         if matches!(event.kind, 'm' | 'x') {
             let label = if event.kind == 'x' { "exit " } else { "" };
-            marks.push(json!([event.at, text::visible(&format!("{label}{}", event.data))]));
+            let label = text::visible(&format!("{label}{}", event.data));
+            player.count(label.len())?;
+            marks.push(json!([event.at, label]));
         }
-        if events.peek().is_none_or(|next| next.at - player.begun >= STEP_SECONDS) {
-            player.step(event.at)?;
+        next = cast.next()?;
+        if next.as_ref().is_none_or(|next| next.at - player.begun >= STEP_SECONDS) {
+            let comma = if player.steps == 0 { "" } else { "," };
+            write!(target, "{comma}{}", in_element(&player.step(event.at)?))?;
         }
     }
-    let data = json!({"cols": cast.cols, "rows": cast.rows, "seconds": cast.seconds(),
-        "command": text::visible(&cast.command), "marks": marks, "steps": player.steps});
-    // Nothing in it ends the element that it is in.
-    let data = data.to_string().replace('<', "\\u003c");
-    Ok(PAGE
-        .replace("{{title}}", &text::escaped(&text::visible(&cast.command)))
-        .replace("{{data}}", &data))
+    let (cols, rows) = (cast.head.cols, cast.head.rows);
+    let rest = json!({"cols": cols, "rows": rows, "seconds": cast.seconds(), "command": command,
+        "marks": marks});
+    // The rest goes on in the same object.
+    write!(target, "],{}", &in_element(&rest)[1..])?;
+    target.write_all(after.as_bytes())
+}
+
+/// Returns JSON in which nothing ends the element that it is in.
+fn in_element(data: &Value) -> String {
+    data.to_string().replace('<', "\\u003c")
 }
 
 struct Player {
@@ -52,18 +68,18 @@ struct Player {
     colors: Colors,
     /// When the step began that is under way.
     begun: f64,
-    steps: Vec<Value>,
+    steps: usize,
     bytes: usize,
 }
 
 impl Player {
-    fn new(cast: &Cast) -> Player {
-        let session = Session::new(Time::default(), cast.cols, cast.rows, 0);
+    fn new(head: &CastHead) -> Player {
+        let session = Session::new(Time::default(), head.cols, head.rows, 0);
         let colors = Colors::new(Theme::Dark, session.screen());
         let blank = Arc::new(Row::default());
-        let shown = vec![blank; cast.rows];
-        let size = (cast.cols, cast.rows);
-        Player { session, shown, size, colors, begun: f64::MIN, steps: Vec::new(), bytes: 0 }
+        let shown = vec![blank; head.rows];
+        let size = (head.cols, head.rows);
+        Player { session, shown, size, colors, begun: f64::MIN, steps: 0, bytes: 0 }
     }
 
     fn take(&mut self, event: &Event) {
@@ -73,13 +89,13 @@ impl Player {
         let now = Time(Duration::from_secs_f64(event.at.max(0.0)));
         if event.kind == 'o' {
             self.session.handle_output(now, event.data.as_bytes());
-        } else if let Some((cols, rows)) = Cast::size(event) {
+        } else if let Some((cols, rows)) = event.size() {
             self.session.resize(now, cols, rows);
         }
     }
 
-    /// Takes down what has changed on the screen.
-    fn step(&mut self, at: f64) -> Result<(), String> {
+    /// Returns what has changed on the screen since the last step.
+    fn step(&mut self, at: f64) -> io::Result<Value> {
         self.session.handle_drained(Time(Duration::from_secs_f64(at.max(0.0))));
         self.begun = f64::MIN;
         self.colors = Colors::new(Theme::Dark, self.session.screen());
@@ -92,21 +108,26 @@ impl Player {
         for (i, row) in frame.rows().iter().enumerate() {
             if is_resized || !self.shown[i].looks_like(row) {
                 let drawn = self.row(row);
-                self.bytes += drawn.len();
+                self.count(drawn.len())?;
                 rows.push(json!([i, drawn]));
                 self.shown[i] = Arc::clone(row);
             }
         }
-        if self.bytes > PAGE_MAX {
-            return Err(format!(
-                "format: the page would have more than {} MiB: save it as asciicast",
-                PAGE_MAX >> 20
-            ));
-        }
         let cursor = self.session.screen().cursor();
         let cursor = if cursor.visible { json!([cursor.row, cursor.col]) } else { Value::Null };
         let size = if is_resized { json!([size.0, size.1]) } else { Value::Null };
-        self.steps.push(json!([at, rows, cursor, size]));
+        self.steps += 1;
+        Ok(json!([at, rows, cursor, size]))
+    }
+
+    /// Counts bytes of the page, up to its limit.
+    fn count(&mut self, bytes: usize) -> io::Result<()> {
+        self.bytes += bytes;
+        if self.bytes > PAGE_MAX {
+            let most = PAGE_MAX >> 20;
+            let message = format!("the page would have more than {most} MiB: save it as asciicast");
+            return Err(io::Error::other(message));
+        }
         Ok(())
     }
 
@@ -152,10 +173,10 @@ mod tests {
 
     #[test]
     fn a_page_has_a_limit() {
-        let cast = Cast { cols: 10, rows: 1, ..Cast::default() };
+        let head = CastHead { cols: 10, rows: 1, ..CastHead::default() };
         let printed = Event { at: 0.0, kind: 'o', data: "abc".to_owned() };
         for (bytes, is_fit) in [(PAGE_MAX - 3, true), (PAGE_MAX - 2, false)] {
-            let mut player = Player::new(&cast);
+            let mut player = Player::new(&head);
             player.bytes = bytes;
             player.take(&printed);
             assert_eq!(player.step(0.0).is_ok(), is_fit, "{bytes}");

@@ -7,6 +7,7 @@
 mod cast;
 mod export;
 mod html;
+mod retention;
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, BufWriter, Write};
@@ -14,12 +15,16 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
+use std::time::{Duration, SystemTime};
 
 use awaitty_core::Time;
+use rustix::fs::FlockOperation;
 use tokio::sync::oneshot;
 
 pub use cast::Version;
-pub use export::{Export, Format, export};
+pub use export::{Exported, Format, export};
+
+use crate::policy;
 
 /// Bytes of one recording: hours of a busy screen, and not all of a disk.
 pub const RECORDING_MAX: u64 = 1 << 30;
@@ -90,6 +95,9 @@ impl Recorder {
     /// If there cannot be a file; it says which.
     pub fn start(name: &str, head: &Head<'_>, with_input: bool) -> io::Result<Recorder> {
         let folder = folder()?;
+        let limits = policy::limits();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(head.timestamp);
+        retention::remove_old(&folder, now, limits.recording_days, limits.recordings_bytes);
         // Ids of panes have characters that are not for names of files.
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_");
         let start = format!("{}-{}-{name}", head.timestamp, std::process::id());
@@ -115,6 +123,8 @@ impl Recorder {
     fn start_at(path: PathBuf, head: &Head<'_>, with_input: bool) -> io::Result<Recorder> {
         let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|error| named(&path, &error))?;
+        // Other processes see by the lock that it is being written.
+        rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
         let (jobs, received) = mpsc::channel();
         let shared = Arc::new(Shared::default());
         let of_writer = Arc::clone(&shared);

@@ -1,5 +1,7 @@
 //! `save_recording`.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -33,7 +35,7 @@ struct Output {
     path: Option<String>,
     /// What is recorded, as it is.
     recording: String,
-    bytes: usize,
+    bytes: u64,
     events: usize,
     duration_ms: u64,
     /// Nothing is missing.
@@ -72,10 +74,17 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             let note = note.as_deref().map(|note| format!(" ({note})")).unwrap_or_default();
             ToolError::new("exited", format!("{}: {error}{note}", source.display()))
         };
-        let recorded = std::fs::read_to_string(&source).map_err(failed)?;
-        let saved = record::export(&recorded, format).map_err(ToolError::argument)?;
-        let path = path.map(|path| files::write(&path, &saved.bytes)).transpose()?;
-        Ok::<_, ToolError>((saved, path, note))
+        let recorded = BufReader::new(File::open(&source).map_err(failed)?);
+        let Some(path) = path else {
+            let saved = record::export(recorded, format, &mut std::io::sink()).map_err(failed)?;
+            return Ok((saved, None, note));
+        };
+        let (path, saved) = files::write_with(&path, |file| {
+            let mut file = BufWriter::new(file);
+            let saved = record::export(recorded, format, &mut file)?;
+            file.flush().map(|()| saved)
+        })?;
+        Ok::<_, ToolError>((saved, Some(path), note))
     });
     let (saved, path, note) =
         saved.await.map_err(|error| ToolError::new("internal", error.to_string()))??;
@@ -97,7 +106,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         format: format.name(),
         path,
         recording: recording.display().to_string(),
-        bytes: saved.bytes.len(),
+        bytes: saved.bytes,
         events: saved.events,
         duration_ms: (saved.seconds * 1000.0) as u64,
         complete: note.is_none(),
