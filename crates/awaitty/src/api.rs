@@ -61,7 +61,7 @@ impl Awaitty {
         let Some(tool) = tools::find(tool) else {
             return Err(ToolError::argument(format!("there is no tool {tool:?}")));
         };
-        let context = Context { sessions: Arc::clone(&self.sessions), call_limit: None, arguments };
+        let context = Context::new(&self.sessions, arguments);
         let Reply { structured, text, image } = tool.call(context).await?;
         Ok(Answer { json: structured, text, image })
     }

@@ -13,10 +13,11 @@ use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::SocketAccess;
 use crate::backend::processes;
 use crate::mcp::{Host, Options};
 use crate::secrets::Secrets;
-use crate::socket::{self, Listener};
+use crate::socket::{self, Clients, Listener};
 use crate::{driver, policy};
 
 /// Starts the daemon in the background, and outlives it: whatever it leaves when it is killed becomes the
@@ -61,6 +62,7 @@ pub async fn run(
     background: bool,
     idle: Duration,
     secrets: Secrets,
+    socket_access: SocketAccess,
     ended: CancellationToken,
 ) -> anyhow::Result<()> {
     let path = socket::daemon_path()?;
@@ -69,21 +71,25 @@ pub async fn run(
         .context("a daemon is running already: `awaitty daemon status` shows it")?;
     let died = path.metadata().is_ok_and(|found| found.file_type().is_socket());
     let listener = Listener::bind(path)?;
+    let programs = Listener::bind(socket::daemon_program_path()?)?;
     let leaders_path = listener.path().with_file_name("leaders");
     let leaders = std::fs::read_to_string(&leaders_path).unwrap_or_default();
     let leaders = leaders.lines().filter_map(|line| line.parse().ok()).collect();
     let strays = if died {
-        processes::end_strays(socket::SOCKET_VARIABLE, listener.path(), &leaders).await
+        processes::end_strays(socket::SOCKET_VARIABLE, programs.path(), &leaders).await
     } else {
         0
     };
     let _ = std::fs::remove_file(&leaders_path);
-    let host = Host::new(Options { secrets, ..Options::default() });
-    host.sessions.set_socket(listener.path());
+    let host = Host::new(Options { secrets, socket_access, ..Options::default() });
+    host.sessions.set_socket(programs.path());
     host.sessions.set_leaders(leaders_path);
     host.sessions.signals.keep_journal(&listener.path().with_file_name("channels.log"))?;
     let serving = CancellationToken::new();
-    let listening = tokio::spawn(listener.serve(Arc::clone(&host), serving.clone()));
+    let serve = |listener: Listener, clients| {
+        tokio::spawn(listener.serve(Arc::clone(&host), clients, serving.clone()))
+    };
+    let listening = [serve(listener, Clients::User), serve(programs, Clients::Programs)];
     if background {
         let mut stdout = std::io::stdout();
         if died {
@@ -107,7 +113,7 @@ pub async fn run(
     }
     let _ = tokio::time::timeout(policy::SHUTDOWN_GRACE, host.all_answered()).await;
     serving.cancel();
-    let _ = listening.await;
+    futures::future::join_all(listening).await;
     host.shut_down().await;
     drop(lock);
     Ok(())

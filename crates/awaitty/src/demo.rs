@@ -99,7 +99,7 @@ async fn take(sessions: &Arc<Sessions>, (why, name, arguments): Step) -> anyhow:
     };
     say(&format!("\n{}\n{} {arguments}\n", paint("1", why), paint("36", name)))?;
     let tool = tools::find(name).ok_or_else(|| anyhow::anyhow!("there is no tool {name}"))?;
-    let context = Context { sessions: Arc::clone(sessions), call_limit: None, arguments };
+    let context = Context::new(sessions, arguments);
     let start = tokio::time::Instant::now();
     let reply = tool.call(context).await?;
     let took = start.elapsed();

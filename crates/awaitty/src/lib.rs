@@ -6,6 +6,7 @@
 //! the task of one, [`backend`] where it comes from. What a wait means is decided in `awaitty-core`, which does
 //! no I/O.
 
+pub mod access;
 pub mod api;
 pub mod backend;
 pub mod blocking;

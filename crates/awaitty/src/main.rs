@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use awaitty::access::AccessOptions;
 use awaitty::backend::{aside, limits, processes, tmux};
 use awaitty::client::Client;
 use awaitty::secrets::{SecretOptions, Secrets};
@@ -25,7 +26,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Limits", "SecretOptions"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Limits", "SecretOptions", "AccessOptions"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -42,6 +43,8 @@ enum Command {
         tmux: tmux::Servers,
         #[command(flatten)]
         folders: files::Folders,
+        #[command(flatten)]
+        access: AccessOptions,
         #[command(flatten)]
         secrets: SecretOptions,
         #[command(flatten)]
@@ -66,6 +69,8 @@ enum Command {
         #[command(flatten)]
         folders: files::Folders,
         #[command(flatten)]
+        access: AccessOptions,
+        #[command(flatten)]
         secrets: SecretOptions,
         #[command(flatten)]
         limits: policy::Limits,
@@ -85,6 +90,8 @@ enum Command {
         tmux: tmux::Servers,
         #[command(flatten)]
         folders: files::Folders,
+        #[command(flatten)]
+        access: AccessOptions,
         #[command(flatten)]
         secrets: SecretOptions,
         #[command(flatten)]
@@ -263,28 +270,44 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     tokio::spawn(watch_signals(ended.clone())?);
     match command {
-        Command::Mcp { call_limit_ms, limits, tools, web, network, tmux, folders, .. } => {
+        Command::Mcp {
+            call_limit_ms, limits, tools, web, network, tmux, folders, access, ..
+        } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
-            let options = mcp::Options { call_limit, tools, secrets };
+            let socket_access = access.socket_access;
+            let options = mcp::Options { call_limit, tools, secrets, socket_access };
             let (listener, _door) = if web { open_page(&network).await } else { (None, None) };
             mcp::serve_stdio(options, listener, ended).await
         }
-        Command::Serve { network, call_limit_ms, tools, json, tmux, folders, limits, .. } => {
+        Command::Serve {
+            network,
+            call_limit_ms,
+            tools,
+            json,
+            tmux,
+            folders,
+            limits,
+            access,
+            ..
+        } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let listener = http::Listener::bind(&network).await?;
             let _door = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
-            mcp::serve_http(mcp::Options { call_limit, tools, secrets }, listener, ended).await;
+            let socket_access = access.socket_access;
+            let options = mcp::Options { call_limit, tools, secrets, socket_access };
+            mcp::serve_http(options, listener, ended).await;
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
-        Command::Daemon { idle_ms, guarded, limits, tmux, folders, .. } => {
+        Command::Daemon { idle_ms, guarded, limits, tmux, folders, access, .. } => {
             tmux::list_also(tmux);
             set(limits, folders)?;
-            daemon::run(guarded, Duration::from_millis(idle_ms), secrets, ended).await
+            let idle = Duration::from_millis(idle_ms);
+            daemon::run(guarded, idle, secrets, access.socket_access, ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),

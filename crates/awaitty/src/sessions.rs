@@ -144,6 +144,12 @@ impl Entry {
         self.name.as_deref().unwrap_or(&self.id)
     }
 
+    /// Returns whether an id or a name stands for it. The value of AWAITTY_SESSION is as good as the id.
+    pub fn is_called(&self, id: &str) -> bool {
+        let is_mark = self.mark.split_once('=') == Some((SESSION_VARIABLE, id));
+        self.id == id || self.name.as_deref() == Some(id) || is_mark
+    }
+
     /// Refuses if a person has taken control.
     ///
     /// # Errors
@@ -230,11 +236,7 @@ impl Sessions {
     fn known(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         let entries = self.lock();
         let found = match id {
-            // What a program finds in AWAITTY_SESSION is as good as the id.
-            Some(id) => entries.iter().find(|entry| {
-                let is_mark = entry.mark.split_once('=') == Some((SESSION_VARIABLE, id));
-                entry.id == id || entry.name.as_deref() == Some(id) || is_mark
-            }),
+            Some(id) => entries.iter().find(|entry| entry.is_called(id)),
             None if entries.len() == 1 => entries.first(),
             None => None,
         };

@@ -12,7 +12,7 @@ static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 async fn call(sessions: &Arc<Sessions>, name: &str, arguments: Value) -> Reply {
     let tool = tools::find(name).unwrap();
-    let context = Context { sessions: Arc::clone(sessions), call_limit: None, arguments };
+    let context = Context::new(sessions, arguments);
     tool.call(context).await.unwrap()
 }
 
@@ -134,7 +134,7 @@ async fn no_program_tells_where_it_is_or_how_a_command_ended() {
     assert_eq!(one["at_prompt"], false, "{one}");
     let tool = tools::find("wait_for_command").unwrap();
     let arguments = json!({"timeout_ms": 0});
-    let context = Context { sessions: Arc::clone(&sessions), call_limit: None, arguments };
+    let context = Context::new(&sessions, arguments);
     tool.call(context).await.expect_err("there was no command");
     sessions.shut_down().await;
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 /// Calls a tool and gives its structured content.
 async fn call(sessions: &Arc<Sessions>, name: &str, arguments: Value) -> Result<Value, ToolError> {
     let tool = tools::find(name).unwrap();
-    let context = Context { sessions: Arc::clone(sessions), call_limit: None, arguments };
+    let context = Context::new(sessions, arguments);
     Ok(tool.call(context).await?.structured)
 }
 
@@ -225,8 +225,7 @@ async fn people_up_to_their_limits() {
     let asks = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; cat"], "wait": {"text": "UP"}});
     call(&sessions, "spawn", asks).await.unwrap();
     let attend = || {
-        let sessions = Arc::clone(&sessions);
-        let context = Context { sessions, call_limit: None, arguments: json!({}) };
+        let context = Context::new(&sessions, json!({}));
         tools::find_own("attend").unwrap().call(context)
     };
     // From here on time passes when nothing else happens.

@@ -29,7 +29,7 @@ async fn main() -> anyhow::Result<()> {
     let told = json!({"url": url, "mcp": format!("{url}/mcp")});
     cli::write(format!("{told}\n").as_bytes())?;
     // It serves until it is killed.
-    let make = move |_reads_only: bool| Client::new(&shared);
+    let make = move |_caller: awaitty::access::Caller| Client::new(&shared);
     listener.serve(make, CancellationToken::new()).await;
     Ok(())
 }

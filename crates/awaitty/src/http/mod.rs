@@ -37,6 +37,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Caller;
 use crate::mcp::{Host, Server};
 use connections::{Busy, Connections};
 use guard::{Guard, Right};
@@ -155,7 +156,7 @@ impl Listener {
         Door::make(&self.url(), self.address.port(), self.guard.token())
     }
 
-    /// Serves MCP to whoever comes, until `ended`; `make` is given whether its client may only look.
+    /// Serves MCP until `ended`. `make` gets who calls.
     pub async fn serve<S: ServerHandler>(self, make: impl Make<S>, ended: CancellationToken) {
         let app = mcp_of(make, &ended);
         self.serve_app(app, Router::new(), ended).await;
@@ -165,7 +166,7 @@ impl Listener {
     pub async fn serve_host(self, host: Arc<Host>, ended: CancellationToken) {
         let make = {
             let host = Arc::clone(&host);
-            move |reads_only| Server::new(Arc::clone(&host), reads_only)
+            move |caller| Server::new(Arc::clone(&host), caller)
         };
         let app = mcp_of(make, &ended).merge(page::api(host));
         self.serve_app(app, page::files(), ended).await;
@@ -225,9 +226,9 @@ async fn serve_one(stream: TcpStream, app: Router, busy: Busy) {
 }
 
 /// Makes what answers a client: one for each client of the older protocol, one for each request of the newest.
-pub trait Make<S>: Fn(bool) -> S + Clone + Send + Sync + 'static {}
+pub trait Make<S>: Fn(Caller) -> S + Clone + Send + Sync + 'static {}
 
-impl<S, F: Fn(bool) -> S + Clone + Send + Sync + 'static> Make<S> for F {}
+impl<S, F: Fn(Caller) -> S + Clone + Send + Sync + 'static> Make<S> for F {}
 
 type Face<S> = (StreamableHttpService<S, LocalSessionManager>, Arc<LocalSessionManager>);
 
@@ -238,7 +239,7 @@ struct Faces<S> {
 }
 
 fn mcp_of<S: ServerHandler>(make: impl Make<S>, ended: &CancellationToken) -> Router {
-    let face = |reads_only: bool| {
+    let face = |caller: Caller| {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(SESSION_IDLE);
         let (sessions, make) = (Arc::new(sessions), make.clone());
@@ -248,10 +249,10 @@ fn mcp_of<S: ServerHandler>(make: impl Make<S>, ended: &CancellationToken) -> Ro
             .with_max_request_body_bytes(BODY_MAX)
             // We have looked already.
             .disable_allowed_hosts();
-        let make = move || Ok(make(reads_only));
+        let make = move || Ok(make(caller));
         (StreamableHttpService::new(make, Arc::clone(&sessions), config), sessions)
     };
-    let faces = Arc::new(Faces { full: face(false), read: face(true) });
+    let faces = Arc::new(Faces { full: face(Caller::User), read: face(Caller::Reader) });
     Router::new().route("/mcp", any(mcp::<S>)).with_state(faces)
 }
 

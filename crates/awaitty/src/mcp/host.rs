@@ -1,6 +1,5 @@
 //! What all clients of a server share, and how one is served, over any stream.
 
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
@@ -16,12 +15,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::outbox::{Hangup, Outbox};
+use crate::access::{Caller, SocketAccess};
 use crate::backend::processes;
 use crate::http;
 use crate::policy;
 use crate::secrets::Secrets;
 use crate::sessions::Sessions;
-use crate::socket::{self, Listener};
+use crate::socket::{self, Clients, Listener};
 use crate::tools;
 use crate::tools::waiting::Waits;
 
@@ -39,18 +39,6 @@ const CORE_TOOLS: [&str; 10] = [
     "wait_for_text",
 ];
 
-/// The tools for those who may only look: what they do is felt by nobody. A wait for a channel is not among them, since
-/// a signal that one is given is not given to the next.
-const LOOK_TOOLS: [&str; 7] = [
-    "list_sessions",
-    "read_output",
-    "search_output",
-    "snapshot",
-    "wait_for_exit",
-    "wait_for_screen_change",
-    "wait_for_text",
-];
-
 /// How a server serves.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -60,12 +48,19 @@ pub struct Options {
     pub tools: Vec<&'static str>,
     /// The secrets that may be typed.
     pub secrets: Secrets,
+    /// What programs in the terminals may do.
+    pub socket_access: SocketAccess,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let tools = tools::all().map(|tool| tool.name).collect();
-        Options { call_limit: policy::CALL_LIMIT, tools, secrets: Secrets::default() }
+        Options {
+            call_limit: policy::CALL_LIMIT,
+            tools,
+            secrets: Secrets::default(),
+            socket_access: SocketAccess::default(),
+        }
     }
 }
 
@@ -78,11 +73,6 @@ impl Options {
     pub(super) fn offer(&self, tool: &tools::Tool) -> bool {
         self.tools.contains(&tool.name)
     }
-}
-
-/// Tells whether those who may only look are offered a tool.
-pub(super) fn lets_look(tool: &tools::Tool) -> bool {
-    LOOK_TOOLS.contains(&tool.name)
 }
 
 /// The tools of a choice: `core`, `all`, or names with commas between them.
@@ -190,6 +180,7 @@ impl Host {
         reader: R,
         writer: W,
         hangup: Hangup,
+        caller: Caller,
         ended: CancellationToken,
     ) -> anyhow::Result<()>
     where
@@ -199,7 +190,7 @@ impl Host {
         let reader = EndReader { inner: reader, ended: ended.clone() };
         let transport = AsyncRwTransport::new_server(reader, writer);
         let transport = Outbox::new(transport, hangup, ended.clone());
-        let server = Server::new(Arc::clone(self), false);
+        let server = Server::new(Arc::clone(self), caller);
         match server.serve_with_ct(transport, ended.clone()).await {
             Ok(running) => tokio::select! {
                 end = running.waiting() => end.map(drop).map_err(anyhow::Error::from),
@@ -210,6 +201,11 @@ impl Host {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Returns what programs in the terminals may do.
+    pub fn socket_access(&self) -> SocketAccess {
+        self.options.socket_access
     }
 
     /// Waits until no call is running.
@@ -227,16 +223,11 @@ impl Host {
 
 /// Listens at a socket of our own, by which programs in the terminals signal; without one everything else works.
 fn listen(host: &Arc<Host>, ended: &CancellationToken) -> Option<JoinHandle<()>> {
-    let pid = rustix::process::getpid().as_raw_nonzero();
-    let own = format!("{}{pid}.sock", socket::SERVER_SOCKET);
-    let listen = |folder: PathBuf| {
-        socket::remove_stale(&folder);
-        Listener::bind(folder.join(own))
-    };
-    match socket::runtime_dir().and_then(listen) {
+    match socket::program_path().and_then(Listener::bind) {
         Ok(listener) => {
             host.sessions.set_socket(listener.path());
-            Some(tokio::spawn(listener.serve(Arc::clone(host), ended.clone())))
+            let serving = listener.serve(Arc::clone(host), Clients::Programs, ended.clone());
+            Some(tokio::spawn(serving))
         }
         Err(error) => {
             crate::log(&format!("no socket, so `awaitty signal` will not work: {error}"));
@@ -280,7 +271,7 @@ pub async fn serve_stdio(
         let (host, ended) = (Arc::clone(&host), ended.clone());
         async move {
             let (stdin, stdout) = rmcp::transport::stdio_pipes();
-            host.serve(stdin, stdout, Hangup::of_stdin(), ended).await
+            host.serve(stdin, stdout, Hangup::of_stdin(), Caller::User, ended).await
         }
     };
     serve_until(host, ended, serving).await

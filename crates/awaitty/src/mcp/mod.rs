@@ -32,6 +32,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::access::Caller;
 use crate::error::ToolError;
 use crate::policy;
 use crate::tools::{self, Context, Reply, Tool};
@@ -59,8 +60,7 @@ session_id may be left out while one session runs; a pane of the user's tmux is 
 #[derive(Debug)]
 pub struct Server {
     host: Arc<Host>,
-    /// Its client may look, and do nothing else.
-    reads_only: bool,
+    caller: Caller,
     /// What it watches; the watching ends with it.
     watched: Mutex<HashMap<String, DropGuard>>,
 }
@@ -145,13 +145,12 @@ impl ServerHandler for Server {
         let host = &*self.host;
         let tool = tools::find(&request.name).filter(|tool| host.options.offer(tool));
         let tool = tool.or_else(|| tools::find_own(&request.name));
-        if tool.is_some_and(|tool| self.reads_only && !host::lets_look(tool)) {
-            let message = "this token lets look only: ask whoever gave it to you for the other";
-            return Ok(reply(Err(ToolError::new("denied", message))).into());
-        }
         let Some(tool) = tool else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         };
+        if let Err(denied) = self.caller.check_tool(tool) {
+            return Ok(reply(Err(denied)).into());
+        }
         let Ok(_slot) = host.calls.try_acquire() else {
             let full = format!(
                 "{} calls are running, which is the limit: read the answers first",
@@ -160,14 +159,14 @@ impl ServerHandler for Server {
             return Ok(reply(Err(ToolError::new("limit_reached", full))).into());
         };
         let token = context.meta.get_progress_token();
-        let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let asked = arguments.clone();
-        let _waiting = host.waits.begin(tool.name, &arguments);
-        let call = tool.call(Context {
+        let asked = Context {
             sessions: Arc::clone(&host.sessions),
+            caller: self.caller,
             call_limit: token.is_none().then_some(host.options.call_limit),
-            arguments,
-        });
+            arguments: request.arguments.map_or(Value::Null, Value::Object),
+        };
+        let _waiting = host.waits.begin(tool.name, &asked.arguments);
+        let call = tool.call(asked.clone());
         // A tool that panics must not leave its caller without an answer.
         let work = AssertUnwindSafe(call).catch_unwind();
         let panicked = || Err(ToolError::new("internal", "the tool failed; the server goes on"));
@@ -177,7 +176,7 @@ impl ServerHandler for Server {
                 let done = f64::from(seconds) * policy::PROGRESS_INTERVAL.as_secs_f64();
                 tokio::time::sleep_until(tokio::time::Instant::now() + policy::PROGRESS_INTERVAL)
                     .await;
-                let waiting = tools::describe_wait(&host.sessions, tool.name, &asked).await;
+                let waiting = tools::describe_wait(&asked, tool.name).await;
                 let note =
                     ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
                 // A client that does not read is told no more until it does, and the call goes on meanwhile.
@@ -219,7 +218,11 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(resources::list(&self.host.sessions)))
+        let resources = match self.check_resources() {
+            Ok(()) => resources::list(&self.host.sessions),
+            Err(_) => Vec::new(),
+        };
+        Ok(ListResourcesResult::with_all_items(resources))
     }
 
     async fn list_resource_templates(
@@ -235,6 +238,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        self.check_resources()?;
         let text = resources::read(&self.host.sessions, &request.uri).await.map_err(not_found)?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into())
     }
@@ -245,7 +249,9 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let values = match request.argument.name.as_str() {
-            "session_id" => resources::complete(&self.host.sessions, &request.argument.value),
+            "session_id" if self.check_resources().is_ok() => {
+                resources::complete(&self.host.sessions, &request.argument.value)
+            }
             _ => Vec::new(),
         };
         let info = CompletionInfo::with_all_values(values)
@@ -258,6 +264,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.check_resources()?;
         let (host, uri, peer) = (Arc::clone(&self.host), request.uri, context.peer);
         let now = resources::now(&host.sessions, &uri).await.map_err(not_found)?;
         let ended = CancellationToken::new();
@@ -290,6 +297,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.check_resources()?;
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
         let watch = |uri: String| {
             let (host, sink) = (Arc::clone(&self.host), context.sink().clone());
@@ -328,12 +336,23 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    pub(crate) fn new(host: Arc<Host>, reads_only: bool) -> Server {
-        Server { host, reads_only, watched: Mutex::default() }
+    pub(crate) fn new(host: Arc<Host>, caller: Caller) -> Server {
+        Server { host, caller, watched: Mutex::default() }
     }
 
     fn offers(&self, tool: &Tool) -> bool {
-        self.host.options.offer(tool) && (!self.reads_only || host::lets_look(tool))
+        self.host.options.offer(tool) && self.caller.may_call(tool)
+    }
+
+    /// Checks that the caller may read resources, which are of all sessions.
+    fn check_resources(&self) -> Result<(), ErrorData> {
+        match self.caller {
+            Caller::User | Caller::Reader => Ok(()),
+            Caller::Program(_) => Err(ErrorData::resource_not_found(
+                "a program in a terminal reads its own session with the tools snapshot and read_output",
+                None,
+            )),
+        }
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<String, DropGuard>> {

@@ -27,7 +27,7 @@ pub(super) fn tool() -> Tool {
 }
 
 async fn run(context: Context, params: Params) -> Answer<Output> {
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let person = entry.people.attend();
     let asked = person.asked(params.known.as_deref());
     // A client that is gone without a word is not there for ever.

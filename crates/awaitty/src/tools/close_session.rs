@@ -90,7 +90,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         Some(SignalParam::Number(number)) => signal(&number.to_string()),
     }?;
     let grace = duration("grace_ms", params.grace_ms, policy::GRACE, policy::GRACE_MAX)?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     not_controlled(&entry).await?;
     let ending = match entry.pane {
         Some(_) if !params.kill => Ending::LetGo,

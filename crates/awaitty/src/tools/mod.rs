@@ -54,8 +54,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::access::Caller;
 use crate::error::ToolError;
-use crate::sessions::Sessions;
+use crate::sessions::{Entry, Sessions};
 use crate::text;
 
 /// What a tool has to work with.
@@ -63,10 +64,50 @@ use crate::text;
 pub struct Context {
     /// The terminals.
     pub sessions: Arc<Sessions>,
+    /// Who calls.
+    pub caller: Caller,
     /// When a wait must answer although it did not end; `None` if the client hears of its progress.
     pub call_limit: Option<Duration>,
     /// The arguments as they came, for a result that says how to call again.
     pub arguments: Value,
+}
+
+impl Context {
+    /// Returns the context of a call by the user, which may take as long as it wants.
+    pub fn new(sessions: &Arc<Sessions>, arguments: Value) -> Context {
+        Context {
+            sessions: Arc::clone(sessions),
+            caller: Caller::User,
+            call_limit: None,
+            arguments,
+        }
+    }
+
+    /// Returns the terminal of that id or name that the caller may use; without one, the only one that runs.
+    ///
+    /// # Errors
+    /// If there is none, or the caller may not use it.
+    pub(crate) async fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
+        let Some(own) = self.caller.own_session(&self.sessions)? else {
+            return self.sessions.find(id).await;
+        };
+        match id {
+            Some(id) if !own.is_called(id) => Err(ToolError::new(
+                "denied",
+                format!(
+                    "session_id: {id:?} is not the session of the program that asks, which is {:?}",
+                    own.id
+                ),
+            )),
+            _ => Ok(own),
+        }
+    }
+
+    /// Returns all terminals that the caller may use.
+    pub(crate) fn all(&self) -> Result<Vec<Arc<Entry>>, ToolError> {
+        let own = self.caller.own_session(&self.sessions)?;
+        Ok(own.map_or_else(|| self.sessions.all(), |own| vec![own]))
+    }
 }
 
 /// What a tool answers: for programs, and for readers. Each is complete by itself.
@@ -201,13 +242,13 @@ where
 }
 
 /// What a call waits for and the last line of the program, for whoever looks on.
-pub async fn describe_wait(sessions: &Sessions, tool: &str, arguments: &Value) -> String {
-    let given = |name: &str| arguments[name].as_str();
+pub async fn describe_wait(context: &Context, tool: &str) -> String {
+    let given = |name: &str| context.arguments[name].as_str();
     let wanted = given("pattern")
         .or(given("channel"))
         .map_or_else(String::new, |wanted| format!(" {wanted:?}"));
     let mut text = format!("{}{wanted}", tool.replace('_', " "));
-    if let Ok(entry) = sessions.find(given("session_id")).await
+    if let Ok(entry) = context.find(given("session_id")).await
         && let Some(lines) = entry.handle.call(|driver| driver.session().last_lines(1)).await
         && let Some(line) = lines.first()
     {

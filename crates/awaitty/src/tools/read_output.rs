@@ -103,7 +103,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         within("limit", params.limit.unwrap_or(policy::READ_LINES), 1, policy::READ_LINES_MAX)?;
     let pattern =
         params.pattern.as_deref().map(|text| pattern(text, params.flags.as_deref())).transpose()?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let output = entry.handle.call(move |driver| {
         let mut output = read(driver.session().screen(), &params, limit, pattern.as_deref());
         output.seq = driver.session().frame().seq().0;

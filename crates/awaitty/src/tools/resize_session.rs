@@ -49,7 +49,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let (cols, rows) = (params.cols, params.rows);
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     not_controlled(&entry).await?;
     let before = entry.handle.call(|driver| driver.session().frame().seq()).await;
     let before = before.ok_or_else(ToolError::gone)?;

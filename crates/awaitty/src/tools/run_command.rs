@@ -68,7 +68,7 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     shell::check_command(&params.command)?;
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
     let bound = Bound::new(params.max_chars)?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let id = deliver(&entry, params.command, params.bootstrap, bound).await?;
     wait(&context, &entry, id, timeout, bound, true).await
 }

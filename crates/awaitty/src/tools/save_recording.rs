@@ -58,7 +58,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let asked = params.path.as_deref().map(Path::new);
     let format = Format::choose(params.format.as_deref(), params.version, asked)
         .map_err(ToolError::argument)?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let look = |driver: &mut Driver| driver.recorded();
     let Some(recorded) = entry.handle.call(look).await.ok_or_else(ToolError::gone)? else {
         let message = format!("{} is not recorded: spawn it with record: true", entry.label());

@@ -141,7 +141,7 @@ async fn run(
 ) -> Result<(Output, String, Option<Image>), ToolError> {
     let asked = Asked::new(&params)?;
     let (format, theme) = (asked.format, asked.theme);
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let look = move |driver: &mut Driver| {
         let session = driver.session();
         let colors = Colors::new(theme, session.screen());

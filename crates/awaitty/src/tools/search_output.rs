@@ -80,8 +80,8 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let scrollback = params.scrollback.unwrap_or(true);
     let max = max_chars(Some(params.max_chars.unwrap_or(policy::SHOWN_CHARS)))?;
     let entries = match &params.session_id {
-        Some(id) => vec![context.sessions.find(Some(id)).await?],
-        None => context.sessions.all(),
+        Some(id) => vec![context.find(Some(id)).await?],
+        None => context.all()?,
     };
     let mut output =
         Output { matches: Vec::new(), truncated: false, count: 0, first_line: BTreeMap::new() };

@@ -239,7 +239,7 @@ fn send_to(entry: &Entry, driver: &mut Driver, items: &[Item]) -> Result<Sent, T
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let show = if params.diff.unwrap_or(true) { Show::Diff } else { |_| Show::Screen };
     perform(&context, &entry, &params, wanted, show).await
 }

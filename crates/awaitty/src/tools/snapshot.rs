@@ -203,7 +203,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             "rows: [{from}, {to}] is not a first and a last row, from 1"
         )));
     }
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let made = entry.handle.call({
         let entry = Arc::clone(&entry);
         move |driver| make(driver, &entry, &params, format)

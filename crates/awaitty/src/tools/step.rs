@@ -58,7 +58,7 @@ impl Step {
     ) -> Result<Step, ToolError> {
         let step: StepParam = parse(given.clone())?;
         let session_id = step.session_id.as_deref().or(session_id);
-        let entry = context.sessions.find(session_id).await?;
+        let entry = context.find(session_id).await?;
         if let Some(wait) = &step.wait {
             wait.wanted(&context.sessions.signals)?;
         }

@@ -116,7 +116,7 @@ async fn prepare(
     }
     let entry = match session_id {
         None if is_channel_only => None,
-        id => Some(context.sessions.find(id.as_deref()).await.map_err(at)?),
+        id => Some(context.find(id.as_deref()).await.map_err(at)?),
     };
     Ok(Prepared { entry, wanted, again: value.clone() })
 }

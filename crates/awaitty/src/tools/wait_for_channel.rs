@@ -128,7 +128,7 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let channel = ChannelName::new(&params.channel, params.tmux)?;
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
     let entry = match &params.session_id {
-        Some(id) => Some(context.sessions.find(Some(id)).await?),
+        Some(id) => Some(context.find(Some(id)).await?),
         None => None,
     };
     let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&channel.name));

@@ -58,7 +58,7 @@ pub(super) fn tool() -> Tool {
 async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
     let bound = Bound::new(params.max_chars)?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let asked = params.command_id.map(CommandId);
     let found = entry.handle.call(move |driver| {
         let session = driver.session();

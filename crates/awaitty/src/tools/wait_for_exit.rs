@@ -36,7 +36,7 @@ pub(super) fn tool() -> Tool {
 
 async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let (mut output, text) =
         start(&context, &entry, &Wanted::one(Condition::Exit, Since::Now, timeout), Show::Screen)
             .await?;

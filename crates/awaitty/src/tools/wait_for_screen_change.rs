@@ -53,7 +53,7 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let ignore = ignored(&params.ignore)?;
     let styles = styles(params.styles.as_ref())?;
     let since = since(params.since.as_ref())?;
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     let show = match (params.diff, since) {
         (false, _) => Show::Screen,
         (true, Since::Frame(seq)) => Show::Diff(seq),

@@ -46,6 +46,6 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let condition = if params.gone { Condition::Gone(pattern) } else { Condition::Text(pattern) };
     let timeout = timeout(params.timeout_ms, policy::TEXT_TIMEOUT)?;
     let wanted = Wanted::one(condition, since(params.since.as_ref())?, timeout);
-    let entry = context.sessions.find(params.session_id.as_deref()).await?;
+    let entry = context.find(params.session_id.as_deref()).await?;
     start(&context, &entry, &wanted, Show::Screen).await
 }

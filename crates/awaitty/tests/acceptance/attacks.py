@@ -1,6 +1,7 @@
 """Attacks by an agent or by a program in a terminal, each of which once worked. The secrets are looked for in every answer."""
 
 import asyncio
+import json
 import os
 import shutil
 import statistics
@@ -235,6 +236,83 @@ def hidden_nonce(kind):
 
 for kind in SHELLS:
     hidden_nonce(kind)
+
+
+# ------------------------------------------------------------------------------------ the socket of programs
+# Calls tools and reads resources through the socket that the program was given, and prints an answer a line.
+CALLER = r"""
+import json, os, socket, sys
+end = socket.socket(socket.AF_UNIX)
+end.connect(os.environ["AWAITTY_SOCKET"])
+answers = end.makefile()
+client = {"name": "attacker", "version": "1"}
+meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientInfo": client, "io.modelcontextprotocol/clientCapabilities": {}}
+for id, (method, params) in enumerate(json.loads(sys.argv[1])):
+    call = {"jsonrpc": "2.0", "id": id, "method": method, "params": {**params, "_meta": meta}}
+    end.sendall(json.dumps(call).encode() + b"\n")
+    answer = json.loads(answers.readline())
+    result = answer.get("result", {})
+    told = result.get("structuredContent", result) or answer
+    print(id, "error" if "error" in answer else told.get("code", "ok"), json.dumps(told)[:200], flush=True)
+print("ASKED ALL", flush=True)
+"""
+
+
+async def asked_by_a_program(s, *calls):
+    """Gives the session of a program that makes these calls, and how each was answered."""
+    calls = [(name, arguments) if "/" in name else ("tools/call", {"name": name, "arguments": arguments}) for name, arguments in calls]
+    sid = await s.py(CALLER, json.dumps(calls), cols=400)
+    await s.wait(sid, "ASKED ALL", since="screen")
+    lines = [line.split(" ", 2)[1:] for line in (await s.text(sid)).split("\n") if line[:1].isdigit()]
+    expect(len(lines) == len(calls), "an answer to each call", await s.text(sid))
+    return sid, lines
+
+
+@check(server=False)
+async def attack_by_the_socket_of_programs():
+    """A program may signal, and read its own session, by the socket that it is given, and nothing else."""
+    async with connect() as s:
+        other = await shell(s)
+        forbidden = [
+            ("spawn", {"command": "id"}),
+            ("run_command", {"session_id": other, "command": "echo FORGED"}),
+            ("send_input", {"session_id": other, "input": "echo FORGED\n"}),
+            ("send_input", {"input": "x"}),
+            ("run_steps", {"session_id": other, "steps": [{"input": "x"}]}),
+            ("close_session", {"session_id": other}),
+            ("resize_session", {"session_id": other, "cols": 10, "rows": 10}),
+            ("list_sessions", {}),
+            ("snapshot", {"session_id": other}),
+            ("read_output", {"session_id": other}),
+            ("search_output", {"session_id": other, "pattern": "."}),
+            ("wait_for_text", {"session_id": other, "pattern": "x", "timeout_ms": 0}),
+            ("wait_for_any", {"waits": [{"session_id": other, "text": "x"}], "timeout_ms": 0}),
+            ("wait_for_channel", {"channel": "stolen", "timeout_ms": 0}),
+            ("save_recording", {"session_id": other}),
+            ("attend", {"session_id": other}),
+        ]
+        sid, answers = await asked_by_a_program(s, *forbidden)
+        for (name, _), (code, told) in zip(forbidden, answers):
+            expect(code == "denied", f"{name} to be denied", told)
+        resources = [("resources/read", {"uri": f"screen://{other}"}), ("resources/list", {})]
+        _, (read, listed) = await asked_by_a_program(s, *resources)
+        expect(read[0] == "error" and f"screen://{other}" not in listed[1], "no resource", (read, listed))
+        expect("FORGED" not in await s.text(other), "nothing typed", await s.text(other))
+        allowed = [
+            ("snapshot", {}),
+            ("wait_for_text", {"pattern": "0 ok", "since": "screen"}),
+            ("search_output", {"pattern": "."}),
+            ("signal_channel", {"channel": "by_a_program"}),
+        ]
+        _, answers = await asked_by_a_program(s, *allowed)
+        for (name, _), (code, told) in zip(allowed, answers):
+            expect(code == "ok" and f'"{other}"' not in told, f"{name} of its own session", told)
+        fields(await s.ok("wait_for_channel", channel="by_a_program"), signalled=True)
+        await s.close(sid)
+    async with connect("--socket-access", "full") as s:
+        other = await shell(s)
+        _, answers = await asked_by_a_program(s, ("snapshot", {"session_id": other}), ("list_sessions", {}))
+        expect([code for code, _ in answers] == ["ok", "ok"], "all as before", answers)
 
 
 # ------------------------------------------------------------------------------------ starvation

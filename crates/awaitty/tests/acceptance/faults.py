@@ -484,7 +484,8 @@ async def a_killed_daemon_is_told_of_and_replaced():
         left = await gone(mark.encode(), 2)
         strays = [words for words in all_words() if words == "sleep 601"]
         expect(not left and not strays, "no process left", [list(left.values()), strays])
-        expect([name for name in sockets() if name.endswith(".sock")] == ["daemon.sock"], "one socket", sockets())
+        names = [name for name in sockets() if name.endswith(".sock")]
+        expect(names == ["daemon-programs.sock", "daemon.sock"], "the sockets of one daemon", names)
         texts = printed(env["AWAITTY_RECORDINGS"])
         expect(texts == ["UP\r\n"], "what was recorded", texts)
         expect((await command(env, "search", "UP", "--json"))[2] == "", "it is said once", "again")
@@ -575,7 +576,8 @@ def deaf_check(name, by_socket):
 def deafen(by_socket):
     folder = tempfile.mkdtemp(dir=HOME)
     env = {**os.environ, "HOME": HOME, "XDG_RUNTIME_DIR": folder}
-    process = subprocess.Popen([harness.SERVER, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
+    words = [harness.SERVER, "mcp", "--socket-access", "full"]  # the client by socket reads the screen of a session
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
     kb = lambda: int(open(f"/proc/{process.pid}/status").read().split("VmRSS:")[1].split()[0])
     try:
         client = first = Deaf(process.stdin.fileno(), process.stdout)

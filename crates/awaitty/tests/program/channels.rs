@@ -230,10 +230,17 @@ fn a_damaged_journal_keeps_nobody_from_working() {
 #[test]
 fn signals_are_handed_on_to_servers_only() {
     let home = Home::new("others");
-    for name in ["daemon.sock", "mcp-1.sock", "mcp-2.sock", "tmux-pipe-0a1b.sock", "daemon.log"] {
+    for name in [
+        "daemon.sock",
+        "daemon-programs.sock",
+        "mcp-1.sock",
+        "mcp-2.sock",
+        "tmux-pipe-0a1b.sock",
+        "daemon.log",
+    ] {
         std::fs::write(home.dir.join(name), "").unwrap();
     }
     let mut others = awaitty::socket::others(&home.dir.join("mcp-1.sock"));
     others.sort();
-    assert_eq!(others, ["daemon.sock", "mcp-2.sock"].map(|name| home.dir.join(name)));
+    assert_eq!(others, ["daemon-programs.sock", "mcp-2.sock"].map(|name| home.dir.join(name)));
 }

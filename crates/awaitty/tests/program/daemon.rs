@@ -249,7 +249,9 @@ fn only_we_can_use_the_socket() {
     home.json(&["search", "x"]);
     let mode = |path: &str| fs::metadata(home.dir.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode("awaitty"), 0o700);
-    assert_eq!(mode("awaitty/daemon.sock"), 0o600);
+    for socket in ["daemon.sock", "daemon-programs.sock"] {
+        assert_eq!(mode(&format!("awaitty/{socket}")), 0o600, "{socket}");
+    }
     home.run(&["daemon", "stop"]);
     fs::set_permissions(home.dir.join("awaitty"), PermissionsExt::from_mode(0o755)).unwrap();
     let (status, _, errors) = home.run(&["ls"]);
