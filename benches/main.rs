@@ -17,6 +17,7 @@ mod emulators;
 mod flood;
 mod hostile;
 mod latency;
+mod policy;
 mod report;
 mod streams;
 mod terminal;
@@ -27,11 +28,12 @@ use report::Report;
 type Measure = fn(&mut Report);
 
 /// What is measured, by a word that chooses it.
-const ALL: [(&str, Measure); 11] = [
+const ALL: [(&str, Measure); 12] = [
     ("print", latency::print),
     ("signal", latency::signal),
     ("keys", latency::keys),
     ("calls", latency::calls),
+    ("policy", policy::policy),
     ("flood", flood::flood),
     ("hostile", hostile::hostile),
     ("emulators", emulators::emulators),

@@ -1,13 +1,18 @@
 //! The rights of a caller: which tools a connection may call, and on which sessions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustix::process::Pid;
 
 use crate::backend::processes;
 use crate::error::ToolError;
+use crate::operator::{AuditLog, Policy};
 use crate::sessions::{Entry, Sessions};
 use crate::tools::Tool;
+
+/// The variable that names the policy file.
+pub const POLICY_VARIABLE: &str = "AWAITTY_POLICY";
 
 /// Who calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +23,43 @@ pub enum Caller {
     Reader,
     /// A program in a terminal of ours, by the socket that `AWAITTY_SOCKET` names, with its PID.
     Program(Pid),
+}
+
+/// How a caller is connected.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Who calls.
+    pub caller: Caller,
+    /// The way: `stdio`, `socket`, `http` or `program`. All callers that come one way are one client for the limits of
+    /// the policy: a user's processes cannot be told apart, and neither can the holders of one token.
+    pub via: &'static str,
+    /// The PID of the process at the other end, where the kernel shows it.
+    pub pid: Option<i32>,
+}
+
+impl Connection {
+    /// Returns the connection by standard input and output.
+    pub fn stdio() -> Connection {
+        Connection { caller: Caller::User, via: "stdio", pid: None }
+    }
+
+    /// Returns a connection by a Unix socket, from a process.
+    pub fn socket(caller: Caller, pid: Option<i32>) -> Connection {
+        let via = match caller {
+            Caller::Program(_) => "program",
+            _ => "socket",
+        };
+        Connection { caller, via, pid }
+    }
+
+    /// Returns a connection over HTTP.
+    pub fn http(caller: Caller) -> Connection {
+        let via = match caller {
+            Caller::Reader => "http-read",
+            _ => "http",
+        };
+        Connection { caller, via, pid: None }
+    }
 }
 
 /// What a server lets the programs in its terminals do.
@@ -38,6 +80,22 @@ pub struct AccessOptions {
     /// their own session, `full` lets them do everything that you may.
     #[arg(long, env = "AWAITTY_SOCKET_ACCESS", value_enum, default_value_t = SocketAccess::Own, value_name = "own|full", hide_possible_values = true)]
     pub socket_access: SocketAccess,
+    /// A file of rules: which programs may be started, which tools called and which sessions used, and an audit log.
+    #[arg(long, env = POLICY_VARIABLE, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+}
+
+impl AccessOptions {
+    /// Loads the policy, and opens its audit log.
+    ///
+    /// # Errors
+    /// If the policy makes no sense, or the log cannot be opened.
+    pub fn load(&self) -> anyhow::Result<(Policy, Option<AuditLog>)> {
+        let Some(path) = &self.policy else { return Ok(Default::default()) };
+        let policy = Policy::load(path)?;
+        let audit = policy.audit_file().map(AuditLog::open).transpose()?;
+        Ok((policy, audit))
+    }
 }
 
 /// Tools that change nothing, for holders of a read token. A wait for a channel is not among them: a signal that one wait

@@ -16,6 +16,7 @@ use rustix::fs::FlockOperation;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde_json::{Value, json};
 
+use crate::access::POLICY_VARIABLE;
 use crate::mcp::SHOWN;
 use crate::{secrets, socket};
 
@@ -244,8 +245,10 @@ fn start_daemon() -> io::Result<String> {
     let log = socket::runtime_dir()?.join("daemon.log");
     let mut command = Command::new(std::env::current_exe()?);
     // The daemon runs in another directory.
-    if let Some(path) = std::env::var_os(secrets::FILE_VARIABLE) {
-        command.env(secrets::FILE_VARIABLE, std::path::absolute(path)?);
+    for variable in [secrets::FILE_VARIABLE, POLICY_VARIABLE] {
+        if let Some(path) = std::env::var_os(variable) {
+            command.env(variable, std::path::absolute(path)?);
+        }
     }
     let mut daemon = command
         .args(["daemon", "--background"])

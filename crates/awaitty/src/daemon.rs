@@ -13,10 +13,8 @@ use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::SocketAccess;
 use crate::backend::processes;
 use crate::mcp::{Host, Options};
-use crate::secrets::Secrets;
 use crate::socket::{self, Clients, Listener};
 use crate::{driver, policy};
 
@@ -61,8 +59,7 @@ pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
 pub async fn run(
     background: bool,
     idle: Duration,
-    secrets: Secrets,
-    socket_access: SocketAccess,
+    options: Options,
     ended: CancellationToken,
 ) -> anyhow::Result<()> {
     let path = socket::daemon_path()?;
@@ -81,7 +78,7 @@ pub async fn run(
         0
     };
     let _ = std::fs::remove_file(&leaders_path);
-    let host = Host::new(Options { secrets, socket_access, ..Options::default() });
+    let host = Host::new(options);
     host.sessions.set_socket(programs.path());
     host.sessions.set_leaders(leaders_path);
     host.sessions.signals.keep_journal(&listener.path().with_file_name("channels.log"))?;

@@ -180,6 +180,8 @@ pub struct Begun {
     pub shell: Option<Integration>,
     /// What records it.
     pub recorder: Option<Recorder>,
+    /// The program runs inside another command, whose PID is the one that we know.
+    pub is_wrapped: bool,
 }
 
 /// A terminal's session and its program.
@@ -242,7 +244,8 @@ impl Driver {
         self.untouched = Some(untouched);
         self.recorder = begun.recorder;
         if let Some(Integration { nonce, kind, file, .. }) = begun.shell {
-            self.trust(&nonce, Some(kind), Some(self.pid()));
+            let group = (!begun.is_wrapped).then(|| self.pid());
+            self.trust(&nonce, Some(kind), group);
             self.shells.keep_file(file);
         }
     }

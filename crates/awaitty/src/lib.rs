@@ -19,6 +19,7 @@ pub mod error;
 pub mod files;
 pub mod http;
 pub mod mcp;
+pub mod operator;
 pub mod people;
 pub mod policy;
 pub mod proxy;

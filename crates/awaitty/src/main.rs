@@ -146,6 +146,11 @@ enum Command {
     TmuxStart { socket: std::path::PathBuf },
     /// Drive a shell and a full-screen program before your eyes.
     Demo,
+    /// Look at policy files.
+    Policy {
+        #[command(subcommand)]
+        action: PolicyAction,
+    },
     /// Print the completions of a shell.
     Completions {
         /// Which shell.
@@ -153,6 +158,18 @@ enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum PolicyAction {
+    /// Check a policy file, and print its rules.
+    Check {
+        /// The policy file.
+        file: std::path::PathBuf,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Subcommand)]
@@ -235,6 +252,9 @@ fn run(args: Args) -> anyhow::Result<i32> {
             clap_mangen::Man::new(command(None)).render(&mut text)?;
             cli::write(&text)?;
         }
+        Command::Policy { action: PolicyAction::Check { file, json } } => {
+            return Ok(cli::policy::check(&file, json)?);
+        }
         Command::Daemon { action: Some(DaemonAction::Stop { json }), .. } => stop(json)?,
         Command::Daemon { action: Some(DaemonAction::Status { json }), .. } => status(json)?,
         Command::Mcp { daemon: true, .. } => proxy::run()?,
@@ -276,8 +296,8 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
-            let socket_access = access.socket_access;
-            let options = mcp::Options { call_limit, tools, secrets, socket_access };
+            let options = options(&access, secrets)?;
+            let options = mcp::Options { call_limit, tools, ..options };
             let (listener, _door) = if web { open_page(&network).await } else { (None, None) };
             mcp::serve_stdio(options, listener, ended).await
         }
@@ -297,8 +317,8 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             let listener = http::Listener::bind(&network).await?;
             let _door = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
-            let socket_access = access.socket_access;
-            let options = mcp::Options { call_limit, tools, secrets, socket_access };
+            let options = options(&access, secrets)?;
+            let options = mcp::Options { call_limit, tools, ..options };
             mcp::serve_http(options, listener, ended).await;
             Ok(())
         }
@@ -307,11 +327,18 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let idle = Duration::from_millis(idle_ms);
-            daemon::run(guarded, idle, secrets, access.socket_access, ended).await
+            daemon::run(guarded, idle, options(&access, secrets)?, ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),
     }
+}
+
+/// Returns how a server serves, as the operator wants it.
+fn options(access: &AccessOptions, secrets: Secrets) -> anyhow::Result<mcp::Options> {
+    let (policy, audit) = access.load()?;
+    let socket_access = access.socket_access;
+    Ok(mcp::Options { secrets, policy, audit, socket_access, ..mcp::Options::default() })
 }
 
 /// Opens a page besides; an agent is not to be without its tools because it cannot be looked at.

@@ -25,6 +25,7 @@ use anyhow::{Context as _, bail, ensure};
 use rustix::fs::MemfdFlags;
 use rustix::process::DumpableBehavior;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Variables whose names begin so are secrets.
 pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
@@ -168,6 +169,22 @@ impl Secrets {
         }
         rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         Ok(())
+    }
+
+    /// Replaces the values of secrets in all texts by their names.
+    pub(crate) fn remove_from(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                for (name, secret) in &self.by_name {
+                    if text.contains(&secret.value) {
+                        *text = text.replace(&secret.value, &format!("(secret {name})"));
+                    }
+                }
+            }
+            Value::Array(all) => all.iter_mut().for_each(|value| self.remove_from(value)),
+            Value::Object(all) => all.values_mut().for_each(|value| self.remove_from(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     fn add(&mut self, name: &str, value: String, only: Vec<String>) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ mod room;
 mod start;
 
 pub use named::{IfExists, Spawned};
+pub(crate) use start::DEFAULT_PATH;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use self::failed::spawn_failed;
@@ -25,6 +27,7 @@ use crate::backend::pty::Pty;
 use crate::backend::{orphans, tmux};
 use crate::driver::{Begun, Driver, Handle};
 use crate::error::ToolError;
+use crate::operator::Policy;
 use crate::people::People;
 use crate::policy;
 use crate::record::{Head, Recorder};
@@ -55,8 +58,10 @@ pub struct SpawnSpec {
     pub cwd: Option<PathBuf>,
     /// Variables on top of the usual ones.
     pub env: BTreeMap<String, String>,
-    /// The server's own variables are not passed on.
+    /// Only `env` is passed on, and PATH.
     pub clear_env: bool,
+    /// Variables in place of the server's own.
+    pub inherit_env: Option<BTreeMap<String, String>>,
     /// The size.
     pub cols: usize,
     /// See `cols`.
@@ -69,6 +74,8 @@ pub struct SpawnSpec {
     pub ttl: Option<Duration>,
     /// A shell is made to say what it does.
     pub shell_integration: bool,
+    /// The client that asks for it.
+    pub client: Arc<str>,
     /// It is recorded.
     pub record: Option<Record>,
     /// What its terminal is.
@@ -150,6 +157,11 @@ impl Entry {
         self.id == id || self.name.as_deref() == Some(id) || is_mark
     }
 
+    /// Returns the names by which a policy knows it.
+    pub fn names(&self) -> Vec<&str> {
+        names_of(&self.id, self.name.as_deref())
+    }
+
     /// Refuses if a person has taken control.
     ///
     /// # Errors
@@ -193,6 +205,8 @@ pub struct Sessions {
     leaders: OnceLock<PathBuf>,
     /// The secrets that may be typed, once they are declared.
     secrets: OnceLock<Secrets>,
+    /// What the operator allows, once it is known.
+    policy: OnceLock<Policy>,
     /// Held while a pane is attached.
     attaching: tokio::sync::Mutex<()>,
 }
@@ -207,6 +221,16 @@ impl Sessions {
         let _ = self.socket.set(path.to_owned());
     }
 
+    /// Sets what the operator allows.
+    pub fn set_policy(&self, policy: Policy) {
+        let _ = self.policy.set(policy);
+    }
+
+    /// Returns what the operator allows.
+    pub fn policy(&self) -> &Policy {
+        self.policy.get_or_init(Policy::default)
+    }
+
     /// Sets the secrets that may be typed.
     pub fn set_secrets(&self, secrets: Secrets) {
         let _ = self.secrets.set(secrets);
@@ -215,6 +239,13 @@ impl Sessions {
     /// Returns the secret of a name, if an operator has declared it.
     pub fn secret(&self, name: &str) -> Option<&Secret> {
         self.secrets.get()?.get(name)
+    }
+
+    /// Removes the values of declared secrets from texts.
+    pub(crate) fn remove_secrets(&self, value: &mut Value) {
+        if let Some(secrets) = self.secrets.get() {
+            secrets.remove_from(value);
+        }
     }
 
     /// Says where to write down the numbers of leaders.
@@ -266,12 +297,13 @@ impl Sessions {
         entries: &mut Vec<Arc<Entry>>,
         spec: SpawnSpec,
     ) -> Result<Arc<Entry>, ToolError> {
-        self.check_room(entries, spec.name.as_deref(), spec.scrollback)?;
+        self.check_room(entries, &spec)?;
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
+        self.policy().check_seeing(&names_of(&id, spec.name.as_deref()))?;
         let mark =
             format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
         let integration = integration(&spec);
-        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
+        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.policy())?;
         let recorder = spec.recorder(&id)?;
         let start = || {
             let pty = Pty::start(&start)?;
@@ -289,7 +321,8 @@ impl Sessions {
             let file = std::fs::File::options().append(true).create(true).open(path);
             let _ = file.and_then(|mut file| writeln!(file, "{}", pid.as_raw_nonzero()));
         }
-        let begun = Begun { shell: integration, recorder };
+        let is_wrapped = self.policy().spawn.is_wrapped();
+        let begun = Begun { shell: integration, recorder, is_wrapped };
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
         let command = shell_words::join(&spec.argv);
         let (created_ms, image) = (wall_clock_ms(), image_of(pid));
@@ -369,6 +402,11 @@ impl Sessions {
     fn closing(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
         self.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the names by which a policy knows a session: the name, if it has one, and the id.
+fn names_of<'n>(id: &'n str, name: Option<&'n str>) -> Vec<&'n str> {
+    name.into_iter().chain([id]).collect()
 }
 
 /// A program in memory: its file, and where its stack begins, which is another place each time it is started.

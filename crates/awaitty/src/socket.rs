@@ -13,7 +13,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::{Caller, SocketAccess};
+use crate::access::{Caller, Connection, SocketAccess};
 use crate::mcp::{Hangup, Host};
 
 /// The variable that tells a program in a terminal of ours where its server is.
@@ -168,16 +168,15 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    let Some(caller) = caller_of(&stream, clients, host.socket_access()) else {
-                        continue;
-                    };
+                    let access = host.socket_access();
+                    let Some(connection) = connection(&stream, clients, access) else { continue };
                     let (host, ended) = (Arc::clone(&host), ended.child_token());
                     tokio::spawn(async move {
                         let _guest = host.guests.enter();
                         let hangup = Hangup::of_socket(&stream);
                         let (reader, writer) = stream.into_split();
                         // A client that does not speak the protocol is its own fault.
-                        let _ = host.serve(reader, writer, hangup, caller, ended).await;
+                        let _ = host.serve(reader, writer, hangup, connection, ended).await;
                     });
                 }
                 // No descriptor is left: it would fail again at once.
@@ -188,15 +187,14 @@ impl Listener {
 }
 
 /// Returns who calls through a connection; `None` for another user, whatever the mode of the socket's file is.
-fn caller_of(stream: &UnixStream, clients: Clients, access: SocketAccess) -> Option<Caller> {
+fn connection(stream: &UnixStream, clients: Clients, access: SocketAccess) -> Option<Connection> {
     let peer = stream.peer_cred().ok()?;
     if peer.uid() != rustix::process::geteuid().as_raw() {
         return None;
     }
-    match (clients, access) {
-        (Clients::User, _) | (Clients::Programs, SocketAccess::Full) => Some(Caller::User),
-        (Clients::Programs, SocketAccess::Own) => {
-            Some(Caller::Program(Pid::from_raw(peer.pid()?)?))
-        }
-    }
+    let caller = match (clients, access) {
+        (Clients::User, _) | (Clients::Programs, SocketAccess::Full) => Caller::User,
+        (Clients::Programs, SocketAccess::Own) => Caller::Program(Pid::from_raw(peer.pid()?)?),
+    };
+    Some(Connection::socket(caller, peer.pid()))
 }

@@ -300,12 +300,8 @@ pub(super) fn spawn_here(
         let own = own.filter(|(name, _)| {
             !OF_A_TERMINAL.contains(&name.as_str()) && !is_secret_variable(name.as_ref())
         });
-        let mut env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
-        if let Some(Value::Object(given)) = arguments.remove("env") {
-            env.extend(given);
-        }
-        arguments.insert("env".to_owned(), Value::Object(env));
-        arguments.insert("clear_env".to_owned(), json!(true));
+        let env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
+        arguments.insert("inherit_env".to_owned(), Value::Object(env));
     }
 }
 

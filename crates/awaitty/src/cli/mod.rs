@@ -4,6 +4,7 @@
 mod args;
 pub mod attach;
 mod escapes;
+pub mod policy;
 pub mod run;
 mod saved;
 pub mod signal;

@@ -69,10 +69,16 @@ impl TrustedShells {
         Some((Nonce::known(nonce), self.by_nonce.get(nonce)?.kind?))
     }
 
-    /// Notes that lines are typed while that group has the terminal.
+    /// Notes that lines are typed while that group has the terminal. At a prompt it is the shell's, which is not known before
+    /// of a shell that runs inside another command.
     pub(super) fn note_input(&mut self, text: &str, session: &Session, group: Option<i32>) {
         let lines = text.matches(['\r', '\n']).count();
         let is_at_prompt = session.is_at_prompt();
+        if let Some(nonce) = session.shell_nonce().filter(|_| is_at_prompt)
+            && let Some(shell) = self.by_nonce.get_mut(nonce)
+        {
+            shell.group = shell.group.or(group);
+        }
         if lines > usize::from(is_at_prompt) {
             self.typed_over = group;
         } else if is_at_prompt {

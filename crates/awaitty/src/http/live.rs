@@ -193,7 +193,7 @@ impl Viewer {
         let mut known = list_sessions::known(&self.host.sessions).await;
         if self.panes_at.is_none_or(|at| at.elapsed() >= PANES_PAUSE) {
             let count = known.len();
-            list_sessions::add_panes(&mut known).await;
+            list_sessions::add_panes(&self.host.sessions, &mut known).await;
             let panes = known.drain(count..).filter_map(|pane| serde_json::to_value(pane).ok());
             self.panes = panes.collect();
             self.panes.iter_mut().for_each(|pane| pane["waits"] = json!([]));

@@ -37,7 +37,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Caller;
+use crate::access::{Caller, Connection};
 use crate::mcp::{Host, Server};
 use connections::{Busy, Connections};
 use guard::{Guard, Right};
@@ -166,7 +166,7 @@ impl Listener {
     pub async fn serve_host(self, host: Arc<Host>, ended: CancellationToken) {
         let make = {
             let host = Arc::clone(&host);
-            move |caller| Server::new(Arc::clone(&host), caller)
+            move |caller| Server::new(Arc::clone(&host), Connection::http(caller))
         };
         let app = mcp_of(make, &ended).merge(page::api(host));
         self.serve_app(app, page::files(), ended).await;

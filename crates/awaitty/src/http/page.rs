@@ -191,6 +191,7 @@ async fn control(
     act(right, &body, async |asked: Act<Take>| {
         let sessions = &page.host.sessions;
         let entry = sessions.find(Some(&asked.session_id)).await?;
+        sessions.policy().check_typing(&entry.names())?;
         if asked.rest.take {
             let seq = page.viewers.take(&entry, &asked.viewer).await?;
             return Ok(json!({"seq": seq}));
@@ -234,7 +235,9 @@ async fn input(
     body: Bytes,
 ) -> Response<Body> {
     act(right, &body, async |asked: Act<Typed>| {
-        let entry = page.host.sessions.find(Some(&asked.session_id)).await?;
+        let sessions = &page.host.sessions;
+        let entry = sessions.find(Some(&asked.session_id)).await?;
+        sessions.policy().check_typing(&entry.names())?;
         let people = entry.people.clone();
         let sent = entry.handle.call(move |driver| {
             if !driver.is_controlled_by(&asked.viewer) {
@@ -265,7 +268,9 @@ async fn resize(
     body: Bytes,
 ) -> Response<Body> {
     act(right, &body, async |asked: Act<Size>| {
-        let entry = page.host.sessions.find(Some(&asked.session_id)).await?;
+        let sessions = &page.host.sessions;
+        let entry = sessions.find(Some(&asked.session_id)).await?;
+        sessions.policy().check_typing(&entry.names())?;
         let viewer = asked.viewer;
         let is_theirs = entry.handle.call(move |driver| driver.is_controlled_by(&viewer));
         if is_theirs.await != Some(true) {

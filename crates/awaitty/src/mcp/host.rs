@@ -1,7 +1,8 @@
 //! What all clients of a server share, and how one is served, over any stream.
 
+use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
@@ -15,9 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::Server;
 use super::outbox::{Hangup, Outbox};
-use crate::access::{Caller, SocketAccess};
+use crate::access::{Connection, SocketAccess};
 use crate::backend::processes;
+use crate::error::ToolError;
 use crate::http;
+use crate::operator::{AuditEntry, AuditLog, Policy};
 use crate::policy;
 use crate::secrets::Secrets;
 use crate::sessions::Sessions;
@@ -50,6 +53,10 @@ pub struct Options {
     pub secrets: Secrets,
     /// What programs in the terminals may do.
     pub socket_access: SocketAccess,
+    /// What the operator allows.
+    pub policy: Policy,
+    /// The log of all calls, if the operator wants one.
+    pub audit: Option<AuditLog>,
 }
 
 impl Default for Options {
@@ -60,6 +67,8 @@ impl Default for Options {
             tools,
             secrets: Secrets::default(),
             socket_access: SocketAccess::default(),
+            policy: Policy::default(),
+            audit: None,
         }
     }
 }
@@ -103,6 +112,8 @@ pub struct Host {
     pub guests: Guests,
     pub(super) options: Options,
     pub(super) calls: Semaphore,
+    /// The calls in flight of each client, where the policy limits them.
+    client_calls: Mutex<HashMap<Arc<str>, usize>>,
     /// The calls that wait.
     pub(crate) waits: Arc<Waits>,
 }
@@ -134,6 +145,25 @@ impl Drop for Guest<'_> {
     }
 }
 
+/// A call in flight of a client, until it is dropped.
+#[derive(Debug)]
+pub(super) struct ClientCall {
+    host: Arc<Host>,
+    client: Arc<str>,
+}
+
+impl Drop for ClientCall {
+    fn drop(&mut self) {
+        let mut calls = self.host.client_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = calls.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                calls.remove(&self.client);
+            }
+        }
+    }
+}
+
 /// Passes reads through, and says when the stream ends: the protocol's crate would wait five seconds for
 /// running calls then.
 struct EndReader<R> {
@@ -162,11 +192,13 @@ impl Host {
     pub fn new(mut options: Options) -> Arc<Host> {
         let sessions = Sessions::default();
         sessions.set_secrets(std::mem::take(&mut options.secrets));
+        sessions.set_policy(std::mem::take(&mut options.policy));
         Arc::new(Host {
             sessions: Arc::new(sessions),
             guests: Guests(watch::Sender::new(0)),
             options,
             calls: Semaphore::new(policy::limits().calls),
+            client_calls: Mutex::default(),
             waits: Arc::default(),
         })
     }
@@ -180,7 +212,7 @@ impl Host {
         reader: R,
         writer: W,
         hangup: Hangup,
-        caller: Caller,
+        connection: Connection,
         ended: CancellationToken,
     ) -> anyhow::Result<()>
     where
@@ -190,7 +222,7 @@ impl Host {
         let reader = EndReader { inner: reader, ended: ended.clone() };
         let transport = AsyncRwTransport::new_server(reader, writer);
         let transport = Outbox::new(transport, hangup, ended.clone());
-        let server = Server::new(Arc::clone(self), caller);
+        let server = Server::new(Arc::clone(self), connection);
         match server.serve_with_ct(transport, ended.clone()).await {
             Ok(running) => tokio::select! {
                 end = running.waiting() => end.map(drop).map_err(anyhow::Error::from),
@@ -214,9 +246,46 @@ impl Host {
         let _ = self.calls.acquire_many(all).await;
     }
 
+    /// Writes a call to the audit log, if there is one. `entry` makes its entry.
+    pub(crate) fn audit(&self, entry: impl FnOnce() -> AuditEntry) {
+        if let Some(audit) = &self.options.audit {
+            audit.write(entry());
+        }
+    }
+
+    /// Returns whether calls are logged.
+    pub(super) fn has_audit(&self) -> bool {
+        self.options.audit.is_some()
+    }
+
+    /// Counts a call of a client in, until the answer is dropped.
+    ///
+    /// # Errors
+    /// If the client has as many in flight as the policy allows.
+    pub(super) fn enter_call(
+        self: &Arc<Self>,
+        client: &Arc<str>,
+    ) -> Result<Option<ClientCall>, ToolError> {
+        let Some(allowed) = self.sessions.policy().client_limits().calls else { return Ok(None) };
+        let mut calls = self.client_calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = calls.entry(Arc::clone(client)).or_default();
+        if *count >= allowed {
+            let message = format!(
+                "this client has {count} calls in flight, and limits.calls of the operator's policy allows {allowed}: \
+                 read the answers first"
+            );
+            return Err(ToolError::new("limit_reached", message));
+        }
+        *count += 1;
+        Ok(Some(ClientCall { host: Arc::clone(self), client: Arc::clone(client) }))
+    }
+
     /// Ends all programs.
     pub async fn shut_down(&self) {
         self.sessions.shut_down().await;
+        if let Some(audit) = &self.options.audit {
+            audit.finish().await;
+        }
         processes::end_orphans().await;
     }
 }
@@ -271,7 +340,7 @@ pub async fn serve_stdio(
         let (host, ended) = (Arc::clone(&host), ended.clone());
         async move {
             let (stdin, stdout) = rmcp::transport::stdio_pipes();
-            host.serve(stdin, stdout, Hangup::of_stdin(), Caller::User, ended).await
+            host.serve(stdin, stdout, Hangup::of_stdin(), Connection::stdio(), ended).await
         }
     };
     serve_until(host, ended, serving).await

@@ -1,6 +1,7 @@
 //! MCP over stdio and sockets: translation only. What a tool does and takes is in `tools`; here it is listed, called
 //! and answered, with the traps of the protocol's crate taken care of.
 
+mod call;
 mod host;
 mod outbox;
 mod prompts;
@@ -10,21 +11,19 @@ pub use host::{Guest, Guests, Host, Options, choose_tools, serve_http, serve_std
 pub use outbox::Hangup;
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult,
     CompletionInfo, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProgressNotificationParam, PromptMessage, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam,
-    Role, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    PaginatedRequestParams, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam, Role,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
     Tool as ListedTool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
@@ -32,10 +31,9 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::access::Caller;
+use crate::access::{Caller, Connection};
 use crate::error::ToolError;
-use crate::policy;
-use crate::tools::{self, Context, Reply, Tool};
+use crate::tools::{self, Reply, Tool};
 
 /// What a model reads before it has seen any tool.
 const INSTRUCTIONS: &str = "\
@@ -60,7 +58,7 @@ session_id may be left out while one session runs; a pane of the user's tmux is 
 #[derive(Debug)]
 pub struct Server {
     host: Arc<Host>,
-    caller: Caller,
+    connection: Connection,
     /// What it watches; the watching ends with it.
     watched: Mutex<HashMap<String, DropGuard>>,
 }
@@ -148,48 +146,8 @@ impl ServerHandler for Server {
         let Some(tool) = tool else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
         };
-        if let Err(denied) = self.caller.check_tool(tool) {
-            return Ok(reply(Err(denied)).into());
-        }
-        let Ok(_slot) = host.calls.try_acquire() else {
-            let full = format!(
-                "{} calls are running, which is the limit: read the answers first",
-                policy::limits().calls
-            );
-            return Ok(reply(Err(ToolError::new("limit_reached", full))).into());
-        };
-        let token = context.meta.get_progress_token();
-        let asked = Context {
-            sessions: Arc::clone(&host.sessions),
-            caller: self.caller,
-            call_limit: token.is_none().then_some(host.options.call_limit),
-            arguments: request.arguments.map_or(Value::Null, Value::Object),
-        };
-        let _waiting = host.waits.begin(tool.name, &asked.arguments);
-        let call = tool.call(asked.clone());
-        // A tool that panics must not leave its caller without an answer.
-        let work = AssertUnwindSafe(call).catch_unwind();
-        let panicked = || Err(ToolError::new("internal", "the tool failed; the server goes on"));
-        let progress = async {
-            let Some(token) = token else { return std::future::pending().await };
-            for seconds in 1u32.. {
-                let done = f64::from(seconds) * policy::PROGRESS_INTERVAL.as_secs_f64();
-                tokio::time::sleep_until(tokio::time::Instant::now() + policy::PROGRESS_INTERVAL)
-                    .await;
-                let waiting = tools::describe_wait(&asked, tool.name).await;
-                let note =
-                    ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
-                // A client that does not read is told no more until it does, and the call goes on meanwhile.
-                let _ = context.peer.notify_progress(note).await;
-            }
-        };
-        let result = tokio::select! {
-            biased;
-            done = work => done.unwrap_or_else(|_| panicked()),
-            () = context.ct.cancelled() => Err(ToolError::new("cancelled", "the call was cancelled, or the server is ending")),
-            () = progress => panicked(),
-        };
-        Ok(reply(result).into())
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        Ok(reply(self.call(tool, arguments, &context).await).into())
     }
 
     async fn list_prompts(
@@ -336,17 +294,19 @@ impl ServerHandler for Server {
 }
 
 impl Server {
-    pub(crate) fn new(host: Arc<Host>, caller: Caller) -> Server {
-        Server { host, caller, watched: Mutex::default() }
+    pub(crate) fn new(host: Arc<Host>, connection: Connection) -> Server {
+        Server { host, connection, watched: Mutex::default() }
     }
 
     fn offers(&self, tool: &Tool) -> bool {
-        self.host.options.offer(tool) && self.caller.may_call(tool)
+        self.host.options.offer(tool)
+            && self.host.sessions.policy().allows_tool(tool.name)
+            && self.connection.caller.may_call(tool)
     }
 
     /// Checks that the caller may read resources, which are of all sessions.
     fn check_resources(&self) -> Result<(), ErrorData> {
-        match self.caller {
+        match self.connection.caller {
             Caller::User | Caller::Reader => Ok(()),
             Caller::Program(_) => Err(ErrorData::resource_not_found(
                 "a program in a terminal reads its own session with the tools snapshot and read_output",

@@ -102,6 +102,7 @@ impl Sessions {
                     started => return started.map(|entry| done(entry, survivors)),
                 }
             };
+            self.policy().check_seeing(&holder.names())?;
             if if_exists == IfExists::Reuse && holder.is_running().await {
                 return Ok(Spawned { entry: holder, is_reused: true, survivors });
             }
@@ -138,6 +139,7 @@ impl Sessions {
     /// Looks, before a session is ended, at everything by which its successor could fail.
     async fn check_start(&self, spec: &SpawnSpec, old: &Arc<Entry>) -> Result<(), ToolError> {
         old.check_control().await?;
+        self.policy().check_typing(&old.names())?;
         if let Place::Tmux(Some(session)) = &spec.place
             && old.is_running().await
         {
@@ -149,11 +151,11 @@ impl Sessions {
                 ),
             ));
         }
-        resolve(spec, "", None, None)?;
+        resolve(spec, "", None, None, self.policy())?;
         let others: Vec<Arc<Entry>> =
             self.lock().iter().filter(|entry| !Arc::ptr_eq(entry, old)).cloned().collect();
         // Who took the name meanwhile gives way as well.
-        self.check_room(&others, None, spec.scrollback)?;
+        self.check_room(&others, &SpawnSpec { name: None, ..spec.clone() })?;
         spec.recorder(&old.id)?.iter().for_each(Recorder::forget);
         Ok(())
     }

@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use rustix::process::Pid;
 
 use super::{
-    Entry, Sessions, SpawnSpec, image_of, integration, resolve, spawn_failed, wall_clock_ms,
+    Entry, Sessions, SpawnSpec, image_of, integration, names_of, resolve, spawn_failed,
+    wall_clock_ms,
 };
 use crate::backend::tmux::own::{OWN_SERVER, Where};
 use crate::backend::tmux::{self, Pane, Server};
@@ -37,7 +38,10 @@ impl Sessions {
         let known = self.known(id);
         let Some((server, target)) = id.and_then(tmux::parse_id) else {
             return match (known, id) {
-                (Err(error), Some(name)) => self.find_again(name).await.ok_or(error),
+                (Err(error), Some(name)) => {
+                    self.policy().check_seeing(&[name])?;
+                    self.find_again(name).await.ok_or(error)
+                }
                 (known, _) => known,
             };
         };
@@ -80,6 +84,7 @@ impl Sessions {
         let _one_at_a_time = self.attaching.lock().await;
         let found = server.pane(target).await?;
         let id = server.id_of(&found.id);
+        self.policy().check_seeing(&names_of(&id, name))?;
         if let Ok(entry) = self.known(Some(&id)) {
             // What is left of one that has ended is known already.
             if found.is_dead || entry.handle.call(exit_of).await.flatten().is_none() {
@@ -87,7 +92,7 @@ impl Sessions {
             }
         }
         let history = policy::limits().scrollback;
-        self.check_room(&self.lock(), None, history)?;
+        self.check_lines(&self.lock(), None, history)?;
         let (pane, capture) = if found.is_dead {
             (Err(found.exit()), server.capture_everything(&found.id, history).await?)
         } else {
@@ -131,10 +136,10 @@ impl Sessions {
         session: Option<&str>,
     ) -> Result<Arc<Entry>, ToolError> {
         let _one_at_a_time = self.attaching.lock().await;
-        self.check_room(&self.lock(), spec.name.as_deref(), spec.scrollback)?;
+        self.check_room(&self.lock(), &spec)?;
         let integration = integration(&spec);
         // Looked at before anything is started.
-        resolve(&spec, "", None, integration.as_ref())?;
+        resolve(&spec, "", None, integration.as_ref(), self.policy())?;
         let (server, place) = match session {
             Some(session) => {
                 let (server, session) = tmux::split_server(session);
@@ -153,8 +158,12 @@ impl Sessions {
         }
         let waiting = server.open(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
         let id = server.id_of(&waiting.pane.place().1);
+        if let Err(denied) = self.policy().check_seeing(&names_of(&id, spec.name.as_deref())) {
+            waiting.give_up().await;
+            return Err(denied);
+        }
         let mark = format!("{SESSION_VARIABLE}={id}");
-        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref())?;
+        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.policy())?;
         let untouched = waiting.pane.input_modes();
         let recorder = match spec.recorder(&id) {
             Ok(recorder) => recorder,
@@ -182,7 +191,7 @@ impl Sessions {
                 pid,
                 &capture,
                 spec.scrollback,
-                Some((untouched, Begun { shell: integration, recorder })),
+                Some((untouched, Begun { shell: integration, recorder, is_wrapped: false })),
             ),
             people: People::default(),
             mark,

@@ -3,13 +3,36 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Entry, Sessions};
+use super::{Entry, Sessions, SpawnSpec};
 use crate::error::ToolError;
 use crate::policy;
 
 impl Sessions {
-    /// Looks whether there may be one more terminal, of that name, which keeps so many lines.
+    /// Checks that there may be one more terminal for a program.
     pub(super) fn check_room(
+        &self,
+        entries: &[Arc<Entry>],
+        spec: &SpawnSpec,
+    ) -> Result<(), ToolError> {
+        self.check_lines(entries, spec.name.as_deref(), spec.scrollback)?;
+        let is_of_client = |entry: &&Arc<Entry>| {
+            entry.spec.as_ref().is_some_and(|other| other.client == spec.client)
+        };
+        let count = entries.iter().filter(is_of_client).count();
+        match self.policy().client_limits().sessions {
+            Some(allowed) if count >= allowed => Err(ToolError::new(
+                "limit_reached",
+                format!(
+                    "this client has {count} sessions, and limits.sessions of the operator's policy allows {allowed}: \
+                     close_session some"
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that there may be one more terminal of that name, which keeps so many lines.
+    pub(super) fn check_lines(
         &self,
         entries: &[Arc<Entry>],
         name: Option<&str>,

@@ -12,12 +12,13 @@ use super::failed::spawn_failed;
 use super::{OF_A_TERMINAL, SpawnSpec};
 use crate::backend::pty::Start;
 use crate::error::ToolError;
+use crate::operator::Policy;
 use crate::secrets::is_secret_variable;
 use crate::shell::Integration;
 use crate::socket::SOCKET_VARIABLE;
 
 /// Where programs are looked for if nothing is said.
-const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Finds the program and puts its environment together.
 pub(super) fn resolve(
@@ -25,6 +26,7 @@ pub(super) fn resolve(
     mark: &str,
     socket: Option<&PathBuf>,
     integration: Option<&Integration>,
+    policy: &Policy,
 ) -> Result<Start, ToolError> {
     let failed = |message: String| Err(ToolError::new("spawn_failed", message));
     let here = || std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
@@ -34,7 +36,7 @@ pub(super) fn resolve(
         let shown = cwd.display().to_string();
         return failed(format!("the directory {shown:?} {why}: give a cwd that is one"));
     }
-    let mut env = environment(spec, mark, socket);
+    let mut env = environment(spec, mark, socket, policy);
     let path = env.get(&OsString::from("PATH")).cloned();
     let name = &spec.argv[0];
     let found = if name.contains('/') {
@@ -54,14 +56,23 @@ pub(super) fn resolve(
     if program.is_dir() || rustix::fs::access(&program, Access::EXEC_OK).is_err() {
         return Err(spawn_failed(spec, &Errno::ACCESS.into()));
     }
+    policy.spawn.check(&program, &cwd)?;
     let mut args: Vec<OsString> = spec.argv[1..].iter().map(OsString::from).collect();
     if let Some(integration) = integration {
         integration.set_env(&args, &mut env);
         args = integration.args(&args);
     }
+    let (program, arg0) = match policy.spawn.wrapping()? {
+        Some((wrapper, words)) => {
+            let inner = [program.into_os_string()];
+            args = words[1..].iter().map(OsString::from).chain(inner).chain(args).collect();
+            (wrapper, words[0].clone())
+        }
+        None => (program, name.clone()),
+    };
     Ok(Start {
         program,
-        arg0: name.into(),
+        arg0: arg0.into(),
         args,
         env: env.into_iter().collect(),
         cwd,
@@ -79,12 +90,19 @@ fn environment(
     spec: &SpawnSpec,
     mark: &str,
     socket: Option<&PathBuf>,
+    policy: &Policy,
 ) -> BTreeMap<OsString, OsString> {
     let mut env: BTreeMap<OsString, OsString> = BTreeMap::new();
     if spec.clear_env {
         env.extend(std::env::vars_os().filter(|(name, _)| name == "PATH"));
     } else {
-        env.extend(std::env::vars_os());
+        match &spec.inherit_env {
+            Some(given) => {
+                env.extend(given.iter().map(|(name, value)| (name.into(), value.into())))
+            }
+            None => env.extend(std::env::vars_os()),
+        }
+        policy.spawn.filter(&mut env);
     }
     for name in OF_A_TERMINAL {
         env.remove(&OsString::from(name));

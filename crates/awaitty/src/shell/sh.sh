@@ -14,7 +14,8 @@
 case $-,${AWAITTY_NONCE_FILE:+f} in
 *i*,f)
   \read -r AWAITTY_NONCE <"$AWAITTY_NONCE_FILE"
-  \: >|"$AWAITTY_NONCE_FILE"
+  # In a sandbox the file may be read-only. `command` keeps a redirection that fails from ending this script.
+  { \command \: >|"$AWAITTY_NONCE_FILE"; } 2>/dev/null
   \unset AWAITTY_NONCE_FILE
   ;;
 esac

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::{ExitOutput, signal};
 use super::params::duration;
-use super::typable::not_controlled;
+use super::writable::ensure_not_controlled;
 use super::{Answer, Context, Kind, Tool};
 use crate::backend::processes::Survivor;
 use crate::driver::exit_of;
@@ -91,7 +91,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     }?;
     let grace = duration("grace_ms", params.grace_ms, policy::GRACE, policy::GRACE_MAX)?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    not_controlled(&entry).await?;
+    ensure_not_controlled(&context, &entry).await?;
     let ending = match entry.pane {
         Some(_) if !params.kill => Ending::LetGo,
         _ => Ending::Kill(signal, grace),

@@ -106,7 +106,7 @@ pub(super) fn tool() -> Tool {
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let mut sessions = known(&context.sessions).await;
     if params.tmux {
-        add_panes(&mut sessions).await;
+        add_panes(&context.sessions, &mut sessions).await;
     }
     let text = match sessions.is_empty() {
         true => "no sessions: spawn one".to_owned(),
@@ -162,15 +162,16 @@ pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
     known
 }
 
-/// Adds the panes of the user's tmux that nobody has used yet, and where tmux has the others.
-pub(crate) async fn add_panes(sessions: &mut Vec<SessionOutput>) {
+/// Adds the panes of the user's tmux that are not attached and may be seen, and the places of the others.
+pub(crate) async fn add_panes(held: &Sessions, sessions: &mut Vec<SessionOutput>) {
     for server in tmux::servers() {
         // Without a server there are none.
         for pane in server.panes().await.unwrap_or_default() {
             let pane = of_pane(&server, pane);
             match sessions.iter_mut().find(|one| one.session_id == pane.session_id) {
                 Some(known) => known.place = pane.place,
-                None => sessions.push(pane),
+                None if held.policy().allows_seeing(&[&pane.session_id]) => sessions.push(pane),
+                None => {}
             }
         }
     }

@@ -30,7 +30,6 @@ mod state;
 mod step;
 pub(crate) mod styled;
 mod submit;
-mod typable;
 mod wait_for_any;
 mod wait_for_channel;
 mod wait_for_command;
@@ -40,10 +39,12 @@ mod wait_for_text;
 pub(crate) mod waiting;
 mod wanted;
 mod why;
+mod writable;
 
 pub use exit::signal_number;
 pub use schema::any_output;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -59,6 +60,9 @@ use crate::error::ToolError;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
 
+/// The client of calls that come from this process.
+const LIBRARY: &str = "library";
+
 /// What a tool has to work with.
 #[derive(Clone, Debug)]
 pub struct Context {
@@ -66,6 +70,10 @@ pub struct Context {
     pub sessions: Arc<Sessions>,
     /// Who calls.
     pub caller: Caller,
+    /// The client, as the limits of the policy and the audit log know it.
+    pub client: Arc<str>,
+    /// Something was typed while the terminal hid it, so the audit log must not have it.
+    pub is_typed_hidden: Arc<AtomicBool>,
     /// When a wait must answer although it did not end; `None` if the client hears of its progress.
     pub call_limit: Option<Duration>,
     /// The arguments as they came, for a result that says how to call again.
@@ -78,6 +86,8 @@ impl Context {
         Context {
             sessions: Arc::clone(sessions),
             caller: Caller::User,
+            client: LIBRARY.into(),
+            is_typed_hidden: Arc::default(),
             call_limit: None,
             arguments,
         }
@@ -190,9 +200,12 @@ impl std::fmt::Debug for Tool {
 }
 
 impl Tool {
-    /// Calls it.
+    /// Calls it, if the policy allows it.
     pub fn call(&self, context: Context) -> BoxFuture<'static, Result<Reply, ToolError>> {
-        (self.run)(context)
+        match context.sessions.policy().check_tool(self.name) {
+            Ok(()) => (self.run)(context),
+            Err(denied) => Box::pin(std::future::ready(Err(denied))),
+        }
     }
 }
 
@@ -284,6 +297,11 @@ static ALL: [(&str, LazyLock<Tool>); 19] = [
     ("wait_for_screen_change", LazyLock::new(wait_for_screen_change::tool)),
     ("wait_for_text", LazyLock::new(wait_for_text::tool)),
 ];
+
+/// The names of all tools, sorted.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|(name, _)| *name)
+}
 
 /// All tools, sorted by name.
 pub fn all() -> impl Iterator<Item = &'static Tool> {

@@ -8,8 +8,8 @@ use super::answer::start;
 use super::outcome::WaitOutput;
 use super::params::within;
 use super::shown::Show;
-use super::typable::not_controlled;
 use super::wanted::WaitParam;
+use super::writable::ensure_not_controlled;
 use super::{Answer, Context, Kind, Tool};
 use crate::error::ToolError;
 use crate::sessions::Entry;
@@ -50,7 +50,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let signals = &context.sessions.signals;
     let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    not_controlled(&entry).await?;
+    ensure_not_controlled(&context, &entry).await?;
     let before = entry.handle.call(|driver| driver.session().frame().seq()).await;
     let before = before.ok_or_else(ToolError::gone)?;
     let seq = resize(&entry, cols, rows).await?;

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::command_output::{Bound, CommandOutput};
 use super::params::timeout;
-use super::typable::{not_controlled, typable};
 use super::wait_for_command::{start, wait};
+use super::writable::{ensure_not_controlled, ensure_writable};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, Reader};
 use crate::error::ToolError;
@@ -69,19 +69,20 @@ async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
     let bound = Bound::new(params.max_chars)?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    let id = deliver(&entry, params.command, params.bootstrap, bound).await?;
+    let id = deliver(&context, &entry, params.command, params.bootstrap, bound).await?;
     wait(&context, &entry, id, timeout, bound, true).await
 }
 
 /// Hands a command to the shell of a session. Returns its number.
 pub(super) async fn deliver(
+    context: &Context,
     entry: &Arc<Entry>,
     command: String,
     bootstrap: bool,
     bound: Bound,
 ) -> Result<CommandId, ToolError> {
-    not_controlled(entry).await?;
-    typable(entry, false, false).await?;
+    ensure_not_controlled(context, entry).await?;
+    ensure_writable(context, entry, false, false).await?;
     // wait_for_command may be asked for more of it.
     let chars = bound.chars().max(policy::limits().result_chars);
     Asked { command, chars, bootstrap }.deliver(entry).await

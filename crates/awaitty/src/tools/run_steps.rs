@@ -286,7 +286,7 @@ impl Running {
         command: &str,
     ) -> Result<StepResult, ToolError> {
         let bound = Bound::default();
-        let id = deliver(&step.entry, command.to_owned(), false, bound).await?;
+        let id = deliver(&self.context, &step.entry, command.to_owned(), false, bound).await?;
         if step.wait.is_some() {
             return self.wait(context, step).await;
         }

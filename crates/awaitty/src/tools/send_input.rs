@@ -1,6 +1,7 @@
 //! `send_input`.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use awaitty_core::{Frame, Key, Screen, Seq, encode_mouse};
 use schemars::JsonSchema;
@@ -13,8 +14,8 @@ use super::secret::{ask_person, check_reader, not_declared, wait_for_reader};
 use super::shown::{Show, header, show_frame};
 use super::state::StateOutput;
 use super::submit::{Submitted, submit};
-use super::typable::{not_controlled, typable};
 use super::wanted::{WaitParam, Wanted};
+use super::writable::{ensure_not_controlled, ensure_writable};
 use super::{Answer, Context, Kind, Tool};
 use crate::driver::{Driver, Part, PartKind, SendError};
 use crate::error::ToolError;
@@ -201,13 +202,20 @@ impl Sent {
     }
 }
 
-pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
+pub(super) fn send(
+    context: &Context,
+    driver: &mut Driver,
+    items: &[Item],
+) -> Result<Sent, ToolError> {
     let secret = items.iter().find_map(|item| match item {
         Item::Secret(secret) => Some(secret),
         _ => None,
     });
     if let Some(secret) = secret {
         check_reader(driver, secret)?;
+    }
+    if driver.reads_secret() {
+        context.is_typed_hidden.store(true, Ordering::Relaxed);
     }
     let (parts, echo) = encode(items, driver.session().screen())?;
     let is_hidden_line =
@@ -228,8 +236,13 @@ pub(super) fn send(driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolErro
 }
 
 /// Sends to a session; a person may be at it.
-fn send_to(entry: &Entry, driver: &mut Driver, items: &[Item]) -> Result<Sent, ToolError> {
-    let sent = send(driver, items)?;
+fn send_to(
+    context: &Context,
+    entry: &Entry,
+    driver: &mut Driver,
+    items: &[Item],
+) -> Result<Sent, ToolError> {
+    let sent = send(context, driver, items)?;
     if sent.is_hidden_line {
         entry.people.note_typed();
     }
@@ -265,9 +278,9 @@ pub(super) async fn perform(
 ) -> Answer<Output> {
     // Whoever types by way of a person is not in their way.
     if params.secret.is_none() {
-        not_controlled(entry).await?;
+        ensure_not_controlled(context, entry).await?;
     }
-    typable(entry, params.force, params.leave_copy_mode).await?;
+    ensure_writable(context, entry, params.force, params.leave_copy_mode).await?;
     if let Some(name) = &params.secret
         && context.sessions.secret(name).is_none()
         && (entry.people.is_typed(name) || entry.people.is_anybody_there().await)
@@ -281,10 +294,10 @@ pub(super) async fn perform(
     if params.submit {
         return run_submit(context, entry, params, wanted, show).await;
     }
-    let at = Arc::clone(entry);
+    let (at, of_call) = (Arc::clone(entry), context.clone());
     let Some(wanted) = wanted else {
         let sent = entry.handle.call(move |driver| {
-            let sent = send_to(&at, driver, &items)?;
+            let sent = send_to(&of_call, &at, driver, &items)?;
             let frame = Arc::clone(driver.session().frame());
             let mut output = WaitOutput::at(&frame);
             output.state = StateOutput::of_control(driver);
@@ -298,7 +311,7 @@ pub(super) async fn perform(
         return Ok(answer(entry, &sent, waited));
     };
     let send = move |driver: &mut Driver| {
-        let sent = send_to(&at, driver, &items)?;
+        let sent = send_to(&of_call, &at, driver, &items)?;
         let show = show(sent.before);
         Ok((sent, show))
     };
@@ -331,7 +344,7 @@ async fn run_submit(
     let (Some(input), None, true) = (&params.input, &params.secret, params.keys.is_empty()) else {
         return Err(submits_input());
     };
-    let (sent, submitted) = submit(entry, input).await?;
+    let (sent, submitted) = submit(context, entry, input).await?;
     let show = show(sent.before);
     let wanted = wanted.filter(|_| submitted == Submitted::Yes);
     let (mut wait, text) = then_wait(context, entry, wanted, show, submitted.word()).await?;

@@ -72,6 +72,7 @@ fn relay(other: &Path, arguments: &Value) {
 async fn run(context: Context, params: Params) -> Answer<Output> {
     let Params { channel, tmux, status, message, session, pid, relayed } = params;
     let name = ChannelName::new(&channel, tmux)?;
+    name.check_policy(context.sessions.policy())?;
     if let Some(of_tmux) = &name.tmux {
         return signal_tmux(&context, &name, of_tmux, status.is_some() || message.is_some()).await;
     }

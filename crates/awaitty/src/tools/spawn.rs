@@ -35,6 +35,9 @@ struct Params {
     /// Start from no variables.
     #[serde(default)]
     clear_env: bool,
+    /// The variables of the calling process, in place of the server's: `awaitty spawn` fills them in.
+    #[schemars(skip)]
+    inherit_env: Option<BTreeMap<String, String>>,
     /// Default 120.
     cols: Option<usize>,
     /// Default 40.
@@ -148,7 +151,7 @@ fn if_exists(params: &Params) -> Result<IfExists, ToolError> {
 async fn restart(context: &Context, name: &str) -> Result<Spawned, ToolError> {
     let given = context.arguments.as_object().into_iter().flatten();
     let mut other = given.filter(|(name, value)| {
-        !["name", "if_exists", "wait"].contains(&name.as_str()) && !value.is_null()
+        !["name", "if_exists", "wait", "inherit_env"].contains(&name.as_str()) && !value.is_null()
     });
     if let Some((parameter, _)) = other.next() {
         return Err(ToolError::argument(format!(
@@ -160,7 +163,7 @@ async fn restart(context: &Context, name: &str) -> Result<Spawned, ToolError> {
 }
 
 /// What the parameters mean; all of them are looked at before anything is started.
-fn spec(command: String, params: Params) -> Result<SpawnSpec, ToolError> {
+fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec, ToolError> {
     let argv = match params.args {
         Some(args) => std::iter::once(command).chain(args).collect(),
         None => command_line::split(&command)?,
@@ -172,6 +175,7 @@ fn spec(command: String, params: Params) -> Result<SpawnSpec, ToolError> {
         .iter()
         .chain(params.env.values())
         .chain(params.env.keys())
+        .chain(params.inherit_env.iter().flatten().flat_map(|(name, value)| [name, value]))
         .find(|text| text.contains('\0'))
     {
         return Err(ToolError::argument(format!(
@@ -196,6 +200,7 @@ fn spec(command: String, params: Params) -> Result<SpawnSpec, ToolError> {
         argv,
         cwd: params.cwd,
         env: params.env,
+        inherit_env: params.inherit_env,
         clear_env: params.clear_env,
         cols: within("cols", params.cols.unwrap_or(policy::COLS), 1, COLS_MAX)?,
         rows: within("rows", params.rows.unwrap_or(policy::ROWS), 1, ROWS_MAX)?,
@@ -208,6 +213,7 @@ fn spec(command: String, params: Params) -> Result<SpawnSpec, ToolError> {
         )?,
         ttl: ttl.transpose()?,
         shell_integration: params.shell_integration.unwrap_or(true),
+        client: Arc::clone(client),
         record: (params.record || params.record_input)
             .then_some(Record { with_input: params.record_input }),
         place,
@@ -219,7 +225,9 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
     let wait = params.wait.take().map(|wait| wait.wanted(signals)).transpose()?;
     let if_exists = if_exists(&params)?;
     let spawned = match (params.command.take(), if_exists, &params.name) {
-        (Some(command), _, _) => context.sessions.spawn(spec(command, params)?, if_exists).await?,
+        (Some(command), _, _) => {
+            context.sessions.spawn(spec(command, params, &context.client)?, if_exists).await?
+        }
         (None, IfExists::Restart, Some(name)) => restart(&context, name).await?,
         (None, _, _) => return Err(ToolError::missing("command")),
     };

@@ -59,10 +59,13 @@ impl Step {
         let step: StepParam = parse(given.clone())?;
         let session_id = step.session_id.as_deref().or(session_id);
         let entry = context.find(session_id).await?;
+        let has_input = step.input.is_some() || !step.keys.is_empty() || step.secret.is_some();
+        if !matches!((&step.run, has_input), (None, false)) {
+            context.sessions.policy().check_typing(&entry.names())?;
+        }
         if let Some(wait) = &step.wait {
             wait.wanted(&context.sessions.signals)?;
         }
-        let has_input = step.input.is_some() || !step.keys.is_empty() || step.secret.is_some();
         let act = match step.run {
             Some(_) if has_input || step.submit || step.paste => {
                 return Err(ToolError::argument(
@@ -70,10 +73,12 @@ impl Step {
                 ));
             }
             Some(command) => {
+                context.sessions.policy().check_tool("run_command")?;
                 shell::check_command(&command)?;
                 Act::Run(command)
             }
             None if has_input || step.submit || step.paste => {
+                context.sessions.policy().check_tool("send_input")?;
                 let params = send_input::Params {
                     input: step.input,
                     keys: step.keys,

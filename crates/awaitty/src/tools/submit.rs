@@ -10,6 +10,7 @@ use std::time::Duration;
 use awaitty_core::{Condition, Frame, Outcome, Seq, Since, Spec, Styles, WaitEnded};
 use tokio::time::Instant;
 
+use super::Context;
 use super::send_input::{Item, Sent, send};
 use super::wait_for_command::start_spec;
 use crate::driver::Driver;
@@ -89,12 +90,18 @@ struct Modes {
 }
 
 /// Types the text, sees it arrive, presses Enter and sees what comes of it.
-pub(super) async fn submit(entry: &Arc<Entry>, text: &str) -> Result<(Sent, Submitted), ToolError> {
+pub(super) async fn submit(
+    context: &Context,
+    entry: &Arc<Entry>,
+    text: &str,
+) -> Result<(Sent, Submitted), ToolError> {
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
     let items = if text.is_empty() { Vec::new() } else { vec![Item::Pasted(text.clone())] };
+    let of_call = context.clone();
     let typed = entry.handle.call(move |driver| -> Result<_, ToolError> {
         let before = Arc::clone(driver.session().frame());
-        let sent = if items.is_empty() { Sent::nothing(&before) } else { send(driver, &items)? };
+        let sent =
+            if items.is_empty() { Sent::nothing(&before) } else { send(&of_call, driver, &items)? };
         Ok((sent, before))
     });
     let (mut sent, before) = typed.await.ok_or_else(ToolError::gone)??;
@@ -105,9 +112,10 @@ pub(super) async fn submit(entry: &Arc<Entry>, text: &str) -> Result<(Sent, Subm
             None => return Ok((sent, Submitted::Closed)),
         }
     }
-    let entered = entry.handle.call(|driver| -> Result<_, ToolError> {
+    let of_call = context.clone();
+    let entered = entry.handle.call(move |driver| -> Result<_, ToolError> {
         let before = Before::of(driver);
-        let sent = send(driver, &[Item::Typed("\r".to_owned())])?;
+        let sent = send(&of_call, driver, &[Item::Typed("\r".to_owned())])?;
         Ok((before, sent.bytes))
     });
     let (before, bytes) = entered.await.ok_or_else(ToolError::gone)??;

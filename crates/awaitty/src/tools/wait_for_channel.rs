@@ -17,6 +17,7 @@ use super::{Answer, Context, Kind, Tool, why};
 use crate::backend::tmux;
 use crate::backend::tmux::channels::Channel;
 use crate::error::ToolError;
+use crate::operator::Policy;
 use crate::policy;
 use crate::sessions::Entry;
 use crate::text;
@@ -160,6 +161,16 @@ impl ChannelName {
         Ok(ChannelName { name: channel.key(), tmux: Some(channel) })
     }
 
+    /// Checks that a channel of tmux belongs to a server all of whose panes may be seen.
+    pub(super) fn check_policy(&self, policy: &Policy) -> Result<(), ToolError> {
+        // No pane has that number, so only a wildcard matches it.
+        let any_pane = |channel: &Channel| channel.server.id_of("%4294967295");
+        match &self.tmux {
+            Some(channel) => policy.check_seeing(&[&any_pane(channel)]),
+            None => Ok(()),
+        }
+    }
+
     /// What a caller calls it.
     pub(super) fn given(&self) -> String {
         let of_tmux = |channel: &Channel| channel.server.id_of(&channel.name);
@@ -206,6 +217,7 @@ pub(super) async fn wait_for(
     wanted: &ChannelWait,
 ) -> Result<WaitOutput, ToolError> {
     let signals = &context.sessions.signals;
+    wanted.channel.check_policy(context.sessions.policy())?;
     let ChannelWait { channel: ChannelName { name, tmux }, since, timeout } = wanted;
     let started = Instant::now();
     let server = match tmux {

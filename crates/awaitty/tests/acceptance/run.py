@@ -29,6 +29,7 @@ import harness
 import commands  # noqa: F401: its checks
 import faults  # noqa: F401: its checks
 import attacks  # noqa: F401: its checks
+import rules  # noqa: F401: its checks
 import late  # noqa: F401: its checks
 import machine  # noqa: F401: its checks
 import network  # noqa: F401: its checks

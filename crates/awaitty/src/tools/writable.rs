@@ -1,15 +1,18 @@
-//! Whether something may be done to a terminal: not while a person has control, and nothing may be typed into our own
-//! pane of tmux, or into tmux's copy mode.
+//! Whether a caller may type into a terminal, resize or close it: not against the operator's policy, not while a person has
+//! control, and not into our own pane of tmux or into tmux's copy mode.
 
+use super::Context;
 use crate::error::ToolError;
 use crate::sessions::Entry;
 
-/// Looks whether what is typed into a pane reaches its program.
-pub(super) async fn typable(
+/// Checks that input may be typed into a terminal and reaches its program.
+pub(super) async fn ensure_writable(
+    context: &Context,
     entry: &Entry,
     force: bool,
     leave_copy_mode: bool,
 ) -> Result<(), ToolError> {
+    context.sessions.policy().check_typing(&entry.names())?;
     let Some((server, pane)) = &entry.pane else { return Ok(()) };
     if server.is_own(pane) && !force {
         return Err(ToolError::new(
@@ -37,8 +40,11 @@ pub(super) async fn typable(
     Ok(())
 }
 
-/// Looks whether a terminal is the callers', and not a person's who has taken control. What is typed is looked at when it
-/// is sent.
-pub(super) async fn not_controlled(entry: &Entry) -> Result<(), ToolError> {
+/// Checks that a terminal may be changed, and that no person has taken control.
+pub(super) async fn ensure_not_controlled(
+    context: &Context,
+    entry: &Entry,
+) -> Result<(), ToolError> {
+    context.sessions.policy().check_typing(&entry.names())?;
     entry.check_control().await
 }

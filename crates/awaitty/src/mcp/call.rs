@@ -1,0 +1,159 @@
+//! One call of a tool: who may make it, its progress, its answer, and its entry in the audit log.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::FutureExt;
+use rmcp::RoleServer;
+use rmcp::model::ProgressNotificationParam;
+use rmcp::service::RequestContext;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Host, Server};
+use crate::error::ToolError;
+use crate::operator::{AuditEntry, loggable};
+use crate::policy;
+use crate::sessions::wall_clock_ms;
+use crate::tools::{self, Context, Reply, Tool};
+
+/// Outcome of a call whose client went away before the answer.
+const ABANDONED: &str = "abandoned";
+
+/// A call that is written to the audit log when it is dropped, whatever its end is.
+struct Audited<'h> {
+    host: &'h Host,
+    entry: AuditEntry,
+    started: Instant,
+    is_typed_hidden: Arc<AtomicBool>,
+}
+
+impl Audited<'_> {
+    fn note_end(&mut self, result: &Result<Reply, ToolError>) {
+        match result {
+            Ok(Reply { structured, .. }) => {
+                let text = |name: &str| structured[name].as_str().map(str::to_owned);
+                self.entry.outcome = text("outcome").unwrap_or_else(|| "ok".to_owned());
+                self.entry.seq = structured["seq"].as_u64();
+                self.entry.session_id = text("session_id").or(self.entry.session_id.take());
+            }
+            Err(ToolError { code, message }) => {
+                self.entry.outcome = (*code).to_owned();
+                self.entry.message = Some(message.clone());
+            }
+        }
+    }
+}
+
+impl Drop for Audited<'_> {
+    fn drop(&mut self) {
+        let mut entry = std::mem::take(&mut self.entry);
+        let is_typed_hidden = self.is_typed_hidden.load(Ordering::Relaxed);
+        entry.arguments = loggable(&entry.arguments, is_typed_hidden);
+        self.host.sessions.remove_secrets(&mut entry.arguments);
+        entry.time_ms = wall_clock_ms();
+        entry.elapsed_ms = self.started.elapsed().as_millis() as u64;
+        self.host.audit(|| entry);
+    }
+}
+
+impl Server {
+    /// Calls a tool for the client.
+    pub(super) async fn call(
+        &self,
+        tool: &'static Tool,
+        arguments: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Reply, ToolError> {
+        let is_typed_hidden = Arc::default();
+        let mut audited = self.audited(tool, &arguments, context, &is_typed_hidden);
+        let result = self.check_and_call(tool, arguments, context, is_typed_hidden).await;
+        if let Some(audited) = &mut audited {
+            audited.note_end(&result);
+        }
+        result
+    }
+
+    fn audited(
+        &self,
+        tool: &Tool,
+        arguments: &Value,
+        context: &RequestContext<RoleServer>,
+        is_typed_hidden: &Arc<AtomicBool>,
+    ) -> Option<Audited<'_>> {
+        if !self.host.has_audit() {
+            return None;
+        }
+        let client = context.client_info().map(|info| format!("{} {}", info.name, info.version));
+        let mut who = json!({"via": self.connection.via, "client": client});
+        if let Some(pid) = self.connection.pid {
+            who["pid"] = json!(pid);
+        }
+        let entry = AuditEntry {
+            who,
+            tool: tool.name.to_owned(),
+            arguments: arguments.clone(),
+            session_id: arguments["session_id"].as_str().map(str::to_owned),
+            outcome: ABANDONED.to_owned(),
+            ..AuditEntry::default()
+        };
+        let is_typed_hidden = Arc::clone(is_typed_hidden);
+        Some(Audited { host: &self.host, entry, started: Instant::now(), is_typed_hidden })
+    }
+
+    async fn check_and_call(
+        &self,
+        tool: &'static Tool,
+        arguments: Value,
+        context: &RequestContext<RoleServer>,
+        is_typed_hidden: Arc<AtomicBool>,
+    ) -> Result<Reply, ToolError> {
+        self.connection.caller.check_tool(tool)?;
+        let host = &self.host;
+        let client: Arc<str> = self.connection.via.into();
+        let _call = host.enter_call(&client)?;
+        let Ok(_slot) = host.calls.try_acquire() else {
+            let full = format!(
+                "{} calls are running, which is the limit: read the answers first",
+                policy::limits().calls
+            );
+            return Err(ToolError::new("limit_reached", full));
+        };
+        let has_progress = context.meta.get_progress_token().is_some();
+        let asked = Context {
+            sessions: Arc::clone(&host.sessions),
+            caller: self.connection.caller,
+            client,
+            is_typed_hidden,
+            call_limit: (!has_progress).then_some(host.options.call_limit),
+            arguments,
+        };
+        let _waiting = host.waits.begin(tool.name, &asked.arguments);
+        // A tool that panics must not leave its caller without an answer.
+        let work = AssertUnwindSafe(tool.call(asked.clone())).catch_unwind();
+        let panicked = || Err(ToolError::new("internal", "the tool failed; the server goes on"));
+        let cancelled = "the call was cancelled, or the server is ending";
+        tokio::select! {
+            biased;
+            done = work => done.unwrap_or_else(|_| panicked()),
+            () = context.ct.cancelled() => Err(ToolError::new("cancelled", cancelled)),
+            () = report_progress(&asked, tool, context) => panicked(),
+        }
+    }
+}
+
+/// Reports progress to a client that asked for it, as long as the call runs.
+async fn report_progress(asked: &Context, tool: &Tool, context: &RequestContext<RoleServer>) {
+    let Some(token) = context.meta.get_progress_token() else {
+        return std::future::pending().await;
+    };
+    for seconds in 1u32.. {
+        let done = f64::from(seconds) * policy::PROGRESS_INTERVAL.as_secs_f64();
+        tokio::time::sleep_until(Instant::now() + policy::PROGRESS_INTERVAL).await;
+        let waiting = tools::describe_wait(asked, tool.name).await;
+        let note = ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
+        // A client that does not read gets no more until it does, and the call goes on meanwhile.
+        let _ = context.peer.notify_progress(note).await;
+    }
+}

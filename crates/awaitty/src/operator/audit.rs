@@ -1,0 +1,340 @@
+//! The audit log: a line of JSON for each call, appended by a thread of its own.
+//!
+//! A call never waits for the log. If the disk is slower than the calls, entries are dropped, and the next line that is
+//! written says how many.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+/// Entries that wait to be written: seconds of the fastest client.
+const QUEUE_MAX: usize = 10_000;
+
+/// Bytes of a log before it is rotated: about a hundred thousand calls.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Rotated logs that are kept: `FILE.1` is the newest.
+const ROTATED_MAX: u32 = 5;
+
+/// Characters of a text among the arguments. The rest of a long paste says little.
+const TEXT_CHARS_MAX: usize = 1_000;
+
+/// How long the end of the server waits for the log.
+const FINISH_MAX: Duration = Duration::from_millis(500);
+
+/// Parameters that hold what is typed.
+const TYPED: [&str; 5] = ["input", "keys", "paste", "text", "run"];
+
+/// A call, as the log has it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Entry {
+    /// When it ended, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// The client.
+    pub who: Value,
+    /// The tool.
+    pub tool: String,
+    /// The arguments, without secrets.
+    pub arguments: Value,
+    /// The session that it was about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The outcome of a wait, `ok`, or the code of an error.
+    pub outcome: String,
+    /// The message of an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The frame that it was answered with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u64>,
+    /// How long it took.
+    pub elapsed_ms: u64,
+}
+
+/// Returns arguments as the log may have them: without the values of variables, without what was typed where the terminal
+/// did not echo it, and with long texts cut.
+pub(crate) fn loggable(arguments: &Value, is_typed_hidden: bool) -> Value {
+    match arguments {
+        Value::Object(all) => all
+            .iter()
+            .map(|(name, value)| {
+                let value = match value {
+                    Value::Object(variables) if name == "env" || name == "inherit_env" => {
+                        variables.keys().map(|name| (name.clone(), json!("…"))).collect()
+                    }
+                    Value::Bool(_) | Value::Null => value.clone(),
+                    _ if is_typed_hidden && TYPED.contains(&name.as_str()) => json!("(echo off)"),
+                    value => loggable(value, is_typed_hidden),
+                };
+                (name.clone(), value)
+            })
+            .collect(),
+        Value::Array(all) => all.iter().map(|value| loggable(value, is_typed_hidden)).collect(),
+        Value::String(text) if text.chars().count() > TEXT_CHARS_MAX => {
+            let begin: String = text.chars().take(TEXT_CHARS_MAX).collect();
+            json!(format!("{begin}… ({} bytes)", text.len()))
+        }
+        other => other.clone(),
+    }
+}
+
+enum Job {
+    Write(Box<Entry>),
+    Finish(oneshot::Sender<()>),
+}
+
+/// A log that is open.
+#[derive(Clone, Debug)]
+pub struct AuditLog {
+    jobs: SyncSender<Job>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl AuditLog {
+    /// Opens a log, for its owner alone, and starts its thread.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn open(path: &Path) -> io::Result<AuditLog> {
+        AuditLog::with_limits(path, QUEUE_MAX, FILE_BYTES_MAX)
+    }
+
+    fn with_limits(path: &Path, queue_max: usize, bytes_max: u64) -> io::Result<AuditLog> {
+        let named = |error: io::Error| {
+            let what = format!("the audit log {}: {error}", path.display());
+            io::Error::new(error.kind(), what)
+        };
+        let mut writer = Writer::open(path, bytes_max).map_err(named)?;
+        let (jobs, received) = sync_channel(queue_max);
+        let dropped = Arc::new(AtomicU64::new(0));
+        let of_thread = Arc::clone(&dropped);
+        std::thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || writer.run(&received, &of_thread))
+            .map_err(named)?;
+        Ok(AuditLog { jobs, dropped })
+    }
+
+    /// Hands an entry to the log.
+    pub fn write(&self, entry: Entry) {
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
+            self.jobs.try_send(Job::Write(Box::new(entry)))
+        {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until all entries are written, but not for long.
+    pub async fn finish(&self) {
+        let (done, is_done) = oneshot::channel();
+        let jobs = self.jobs.clone();
+        let finish = async {
+            // The queue may be full, and a full one blocks.
+            let sent = tokio::task::spawn_blocking(move || jobs.send(Job::Finish(done)));
+            let _ = sent.await;
+            let _ = is_done.await;
+        };
+        let _ = tokio::time::timeout(FINISH_MAX, finish).await;
+    }
+}
+
+struct Writer {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    bytes_max: u64,
+    /// Why the last line could not be written.
+    failed: bool,
+}
+
+impl Writer {
+    fn open(path: &Path, bytes_max: u64) -> io::Result<Writer> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        // A log that was there may have another mode.
+        if file.metadata()?.is_file() {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+        }
+        let bytes = file.metadata()?.len();
+        Ok(Writer { path: path.to_owned(), file, bytes, bytes_max, failed: false })
+    }
+
+    fn run(&mut self, jobs: &Receiver<Job>, dropped: &AtomicU64) {
+        for job in jobs {
+            match job {
+                Job::Finish(done) => drop(done.send(())),
+                Job::Write(entry) => {
+                    let lost = dropped.swap(0, Ordering::Relaxed);
+                    if lost > 0 {
+                        self.write(&json!({"time_ms": entry.time_ms, "dropped": lost}), dropped);
+                    }
+                    self.write(&entry, dropped);
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, line: &impl Serialize, dropped: &AtomicU64) {
+        let written = self.try_write(line);
+        if let Err(error) = &written {
+            dropped.fetch_add(1, Ordering::Relaxed);
+            if !self.failed {
+                crate::log(&format!("the audit log {}: {error}", self.path.display()));
+            }
+        }
+        self.failed = written.is_err();
+    }
+
+    fn try_write(&mut self, line: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(line)?;
+        line.push(b'\n');
+        if self.bytes > 0 && self.bytes + line.len() as u64 > self.bytes_max {
+            self.rotate()?;
+        }
+        self.file.write_all(&line)?;
+        self.bytes += line.len() as u64;
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        let rotated = |number: u32| {
+            let mut name = self.path.clone().into_os_string();
+            name.push(format!(".{number}"));
+            PathBuf::from(name)
+        };
+        for number in (1..ROTATED_MAX).rev() {
+            let _ = fs::rename(rotated(number), rotated(number + 1));
+        }
+        fs::rename(&self.path, rotated(1))?;
+        *self = Writer { failed: self.failed, ..Writer::open(&self.path, self.bytes_max)? };
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn entry(tool: &str) -> Entry {
+        Entry { tool: tool.to_owned(), outcome: "ok".to_owned(), ..Entry::default() }
+    }
+
+    fn lines(path: &Path) -> Vec<Value> {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn entries_are_appended_to_a_private_file() {
+        let folder = Folder::new("audit");
+        let path = folder.0.join("audit.log");
+        fs::write(&path, "{\"tool\":\"old\"}\n").unwrap();
+        let log = AuditLog::open(&path).unwrap();
+        log.write(entry("spawn"));
+        log.write(entry("snapshot"));
+        log.finish().await;
+        let tools: Vec<_> = lines(&path).into_iter().map(|line| line["tool"].clone()).collect();
+        assert_eq!(tools, ["old", "spawn", "snapshot"]);
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[tokio::test]
+    async fn a_log_is_rotated_at_its_limit_and_only_the_newest_are_kept() {
+        let folder = Folder::new("rotated");
+        let path = folder.0.join("audit.log");
+        let line = serde_json::to_string(&entry("x")).unwrap().len() as u64 + 1;
+        let log = AuditLog::with_limits(&path, 100, 2 * line).unwrap();
+        for _ in 0..2 {
+            log.write(entry("x"));
+        }
+        log.finish().await;
+        assert_eq!((lines(&path).len(), fs::read_dir(&folder.0).unwrap().count()), (2, 1));
+        for _ in 0..2 * ROTATED_MAX + 1 {
+            log.write(entry("y"));
+        }
+        log.finish().await;
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1 + ROTATED_MAX as usize);
+        assert_eq!(lines(&path).len(), 1);
+        let oldest = lines(&folder.0.join(format!("audit.log.{ROTATED_MAX}")));
+        assert!(oldest.iter().all(|line| line["tool"] == "y"), "{oldest:?}");
+    }
+
+    #[tokio::test]
+    async fn a_log_that_is_not_written_drops_entries_and_counts_them() {
+        let folder = Folder::new("dropped");
+        let path = folder.0.join("pipe");
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            &path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        // A pipe that is not read fills up, and then its writer waits.
+        let mut reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let log = AuditLog::with_limits(&path, 10, u64::MAX).unwrap();
+        let count = 10_000;
+        for _ in 0..count {
+            log.write(entry("x"));
+        }
+        let dropped = log.dropped.load(Ordering::Relaxed);
+        assert!(dropped > 0, "{dropped}");
+        let (mut read, mut seen) = (Vec::new(), 0);
+        let mut buffer = [0; 65_536];
+        // All that was not dropped comes, and then the count with the next entry.
+        while seen < count {
+            let bytes = io::Read::read(&mut reader, &mut buffer).unwrap();
+            read.extend_from_slice(&buffer[..bytes]);
+            let whole = read.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+            for line in read.drain(..whole).collect::<Vec<_>>().split(|&byte| byte == b'\n') {
+                if let Ok(line) = serde_json::from_slice::<Value>(line) {
+                    seen += line["dropped"].as_u64().unwrap_or(1);
+                }
+            }
+            if seen + log.dropped.load(Ordering::Relaxed) >= count {
+                log.write(entry("last"));
+                seen += u64::from(seen >= count);
+            }
+        }
+    }
+
+    #[test]
+    fn secrets_variables_and_long_texts_are_left_out() {
+        let arguments = json!({"command": "x", "env": {"API_KEY": "hunter2"}, "input": "hunter2",
+            "paste": true, "steps": [{"input": "hunter2", "wait": {"text": "hunter2"}}, {"secret": "db"}]});
+        let logged = loggable(&arguments, true).to_string();
+        assert!(!logged.contains("hunter2"), "{logged}");
+        assert!(logged.contains("API_KEY") && logged.contains("\"db\""), "{logged}");
+        let visible = loggable(&arguments, false);
+        assert!(visible["input"] == "hunter2" && visible["env"]["API_KEY"] == "…", "{visible}");
+        let text = |count| json!("x".repeat(count));
+        assert_eq!(loggable(&text(TEXT_CHARS_MAX), false), text(TEXT_CHARS_MAX));
+        assert!(loggable(&text(TEXT_CHARS_MAX + 1), false).as_str().unwrap().ends_with("bytes)"));
+    }
+}

@@ -1,0 +1,289 @@
+//! The rules about programs that are started: which, where, with which variables, and wrapped in what.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+
+use super::globs::Globs;
+use super::policy::denied;
+use crate::error::ToolError;
+
+/// The variables of the server that a program gets with `env = "minimal"`: what programs need to find their files and the
+/// user's language.
+const MINIMAL_ENV: [&str; 9] =
+    ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR"];
+
+/// Words of a wrapping command: a long sandbox.
+const WRAP_WORDS_MAX: usize = 1_000;
+
+/// The rules of `[spawn]`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SpawnRules {
+    allow: Option<Globs>,
+    deny: Globs,
+    dirs: Option<Globs>,
+    /// The names of the server's variables that are passed on; all, if there is no list.
+    pass: Option<Globs>,
+    wrap: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SpawnFile {
+    allow: Option<Vec<String>>,
+    deny: Vec<String>,
+    dirs: Option<Vec<String>>,
+    env: EnvRule,
+    pass: Vec<String>,
+    wrap: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EnvRule {
+    #[default]
+    Inherit,
+    Minimal,
+}
+
+impl SpawnRules {
+    pub(super) fn new(file: SpawnFile) -> anyhow::Result<SpawnRules> {
+        let SpawnFile { allow, deny, dirs, env, pass, wrap } = file;
+        ensure!(
+            env == EnvRule::Minimal || pass.is_empty(),
+            "spawn.pass: all variables are passed on already: add env = \"minimal\", or remove pass"
+        );
+        ensure!(
+            wrap.len() <= WRAP_WORDS_MAX,
+            "spawn.wrap: {} words are more than {WRAP_WORDS_MAX}",
+            wrap.len()
+        );
+        if let Some(program) = wrap.first() {
+            ensure!(
+                find_in_path(OsStr::new(program)).is_some(),
+                "spawn.wrap: {program:?} is not in PATH: install it, or give its path"
+            );
+        }
+        let pass = (env == EnvRule::Minimal).then(|| {
+            let names = MINIMAL_ENV.iter().map(|&name| name.to_owned()).chain(pass).collect();
+            Globs::of_names(names).context("spawn.pass")
+        });
+        Ok(SpawnRules {
+            allow: allow.map(|all| Globs::of_programs(all).context("spawn.allow")).transpose()?,
+            deny: Globs::of_programs(deny).context("spawn.deny")?,
+            dirs: dirs.map(|all| Globs::of_paths(all).context("spawn.dirs")).transpose()?,
+            pass: pass.transpose()?,
+            wrap,
+        })
+    }
+
+    /// Checks that a program may be started in a folder. `program` is the file that was found for the command.
+    ///
+    /// # Errors
+    /// If it may not.
+    pub(crate) fn check(&self, program: &Path, folder: &Path) -> Result<(), ToolError> {
+        // A file that goes between here and the start of the program cannot be started.
+        let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+        let shown = real.display();
+        let names = [program.file_name(), real.file_name()].map(Option::unwrap_or_default);
+        let is_denied = |glob: &super::globs::Glob| match glob.is_path() {
+            true => glob.matches(program) || glob.matches(&real),
+            false => names.iter().any(|name| glob.matches(name)),
+        };
+        if let Some(glob) = self.deny.iter().find(|glob| is_denied(glob)) {
+            let allowed = self.describe_allowed();
+            return Err(denied(
+                &format!("command: spawn.deny has {:?}, which matches {shown}", glob.text()),
+                &allowed,
+            ));
+        }
+        // A bare name stands for the file that the server's own PATH finds, and not for any file of that name.
+        let is_allowed = |glob: &super::globs::Glob| match glob.is_path() {
+            true => glob.matches(&real),
+            false => names
+                .iter()
+                .any(|name| glob.matches(name) && find_in_path(name).as_deref() == Some(&*real)),
+        };
+        if self.allow.as_ref().is_some_and(|allow| !allow.iter().any(is_allowed)) {
+            let allowed = self.describe_allowed();
+            return Err(denied(&format!("command: spawn.allow lacks {shown}"), &allowed));
+        }
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        match &self.dirs {
+            Some(dirs) if !dirs.matches(&[&folder]) => Err(denied(
+                &format!("cwd: spawn.dirs lacks {}", folder.display()),
+                &format!("these folders are allowed: {}", dirs.describe()),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn describe_allowed(&self) -> String {
+        match &self.allow {
+            Some(allow) => format!("these programs are allowed: {}", allow.describe()),
+            None => format!("all programs are allowed but these: {}", self.deny.describe()),
+        }
+    }
+
+    /// Removes the variables of the server that are not passed on.
+    pub(crate) fn filter(&self, env: &mut BTreeMap<OsString, OsString>) {
+        if let Some(pass) = &self.pass {
+            env.retain(|name, _| pass.matches(&[name]));
+        }
+    }
+
+    /// Returns the command that every program runs inside, with the path of its program.
+    ///
+    /// # Errors
+    /// If it is not there any more.
+    pub(crate) fn wrapping(&self) -> Result<Option<(PathBuf, &[String])>, ToolError> {
+        let Some(program) = self.wrap.first() else { return Ok(None) };
+        let found = find_in_path(OsStr::new(program)).ok_or_else(|| {
+            let message =
+                format!("the policy's spawn.wrap: {program:?} is not in PATH any more (ENOENT)");
+            ToolError::new("spawn_failed", message)
+        })?;
+        Ok(Some((found, &self.wrap)))
+    }
+
+    /// Returns whether programs run inside another command.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        !self.wrap.is_empty()
+    }
+
+    pub(super) fn describe(&self) -> Vec<(&'static str, String)> {
+        let listed = |globs: Option<&Globs>| globs.map_or("all".to_owned(), Globs::describe);
+        let wrap = match self.wrap.is_empty() {
+            true => "none".to_owned(),
+            false => shell_words::join(&self.wrap),
+        };
+        vec![
+            ("spawn.allow", listed(self.allow.as_ref())),
+            ("spawn.deny", self.deny.describe()),
+            ("spawn.dirs", listed(self.dirs.as_ref())),
+            ("spawn.env", listed(self.pass.as_ref())),
+            ("spawn.wrap", wrap),
+        ]
+    }
+}
+
+/// Returns the file that the server's PATH finds for a name, or that a path names, with its links resolved.
+fn find_in_path(name: &OsStr) -> Option<PathBuf> {
+    if Path::new(name).components().count() > 1 {
+        return fs::canonicalize(name).ok();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| crate::sessions::DEFAULT_PATH.into());
+    let is_program = |path: &PathBuf| {
+        path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(is_program)?;
+    fs::canonicalize(found).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn rules(text: &str) -> SpawnRules {
+        SpawnRules::new(toml::from_str(text).unwrap()).unwrap()
+    }
+
+    fn is_allowed(rules: &SpawnRules, program: &str) -> bool {
+        rules.check(Path::new(program), Path::new("/")).is_ok()
+    }
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        fn path(&self, name: &str) -> String {
+            self.0.join(name).to_str().unwrap().to_owned()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_link_to_a_program_is_that_program() {
+        let folder = Folder::new("links");
+        symlink("/bin/sh", folder.path("harmless")).unwrap();
+        let denies_shells = rules("deny = [\"/bin/sh\"]");
+        assert!(!is_allowed(&denies_shells, "/bin/sh"));
+        assert!(!is_allowed(&denies_shells, &folder.path("harmless")));
+        let up = folder.path("../").clone() + "../../bin/sh";
+        assert!(!is_allowed(&denies_shells, &up), "{up}");
+        // By the name of the link or of the file behind it.
+        let real = fs::canonicalize("/bin/sh").unwrap();
+        let name = real.file_name().unwrap().to_str().unwrap();
+        assert!(!is_allowed(&rules(&format!("deny = [{name:?}]")), &folder.path("harmless")));
+        assert!(!is_allowed(&rules("deny = [\"harm*\"]"), &folder.path("harmless")));
+        let allows_folder = rules(&format!("allow = [\"{}/*\"]", folder.0.display()));
+        assert!(!is_allowed(&allows_folder, &folder.path("harmless")), "a link leads out of it");
+        assert!(is_allowed(&rules("allow = [\"/bin/sh\"]"), &folder.path("harmless")));
+    }
+
+    #[test]
+    fn a_bare_name_allows_what_the_path_of_the_server_finds_only() {
+        let folder = Folder::new("names");
+        fs::copy("/bin/true", folder.path("sleep")).unwrap();
+        let allows_sleep = rules("allow = [\"sleep\"]");
+        assert!(is_allowed(&allows_sleep, "/bin/sleep"));
+        assert!(!is_allowed(&allows_sleep, &folder.path("sleep")));
+        assert!(!is_allowed(&allows_sleep, "/bin/cat"));
+        let error = allows_sleep.check(Path::new("/bin/cat"), Path::new("/")).unwrap_err();
+        assert!(
+            error.message.contains("spawn.allow") && error.message.contains("sleep"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn folders_are_compared_with_their_links_resolved() {
+        let folder = Folder::new("dirs");
+        fs::create_dir_all(folder.path("in/below")).unwrap();
+        symlink("/", folder.path("in/out")).unwrap();
+        let rules = rules(&format!("dirs = [\"{}/**\"]", folder.path("in")));
+        let checked = |path: &str| rules.check(Path::new("/bin/sh"), Path::new(path)).is_ok();
+        assert!(checked(&folder.path("in")) && checked(&folder.path("in/below")));
+        for path in ["in/out", "in/..", "in/below/../.."] {
+            assert!(!checked(&folder.path(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_minimal_environment_has_the_list_and_what_is_passed() {
+        let rules = rules("env = \"minimal\"\npass = [\"CARGO_*\"]");
+        let names = ["PATH", "LC_TIME", "LCX", "CARGO_HOME", "OPENAI_API_KEY", "HOME"];
+        let mut env = names.map(|name| (OsString::from(name), OsString::from("x"))).into();
+        rules.filter(&mut env);
+        let left: Vec<_> = env.into_keys().collect();
+        assert_eq!(left, ["CARGO_HOME", "HOME", "LC_TIME", "PATH"]);
+    }
+
+    #[test]
+    fn wrapping_commands_have_a_limit() {
+        let words = |count| vec!["sh"; count];
+        let load = |count| {
+            let file: SpawnFile = toml::from_str(&format!("wrap = {:?}", words(count))).unwrap();
+            SpawnRules::new(file)
+        };
+        assert!(load(WRAP_WORDS_MAX).is_ok() && load(WRAP_WORDS_MAX + 1).is_err());
+    }
+}
