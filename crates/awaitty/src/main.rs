@@ -298,7 +298,8 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             let call_limit = Duration::from_millis(call_limit_ms);
             let options = options(&access, secrets)?;
             let options = mcp::Options { call_limit, tools, ..options };
-            let (listener, _door) = if web { open_page(&network).await } else { (None, None) };
+            let (listener, _login_file) =
+                if web { open_page(&network).await } else { (None, None) };
             mcp::serve_stdio(options, listener, ended).await
         }
         Command::Serve {
@@ -315,7 +316,7 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             tmux::list_also(tmux);
             set(limits, folders)?;
             let listener = http::Listener::bind(&network).await?;
-            let _door = show_in(&listener, json)?;
+            let _login_file = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
             let options = options(&access, secrets)?;
             let options = mcp::Options { call_limit, tools, ..options };
@@ -342,15 +343,15 @@ fn options(access: &AccessOptions, secrets: Secrets) -> anyhow::Result<mcp::Opti
 }
 
 /// Opens a page besides; an agent is not to be without its tools because it cannot be looked at.
-async fn open_page(network: &http::Options) -> (Option<http::Listener>, Option<http::Door>) {
+async fn open_page(network: &http::Options) -> (Option<http::Listener>, Option<http::LoginFile>) {
     let opened = async {
         let listener = http::Listener::bind(network).await?;
         // Standard output is the protocol's.
-        let door = show_in(&listener, false)?;
-        Ok::<_, anyhow::Error>((listener, door))
+        let login_file = show_in(&listener, false)?;
+        Ok::<_, anyhow::Error>((listener, login_file))
     };
     match opened.await {
-        Ok((listener, door)) => (Some(listener), Some(door)),
+        Ok((listener, login_file)) => (Some(listener), Some(login_file)),
         Err(error) => {
             awaitty::log(&format!("--web: there is no page: {error:#}"));
             (None, None)
@@ -359,10 +360,10 @@ async fn open_page(network: &http::Options) -> (Option<http::Listener>, Option<h
 }
 
 /// Says where a server listens, and how to get in; the token itself is in files alone.
-fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Door> {
-    let (url, token_file, door) =
-        (listener.url(), listener.token_file().display(), listener.door()?);
-    let page = door.path().display();
+fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::LoginFile> {
+    let (url, token_file) = (listener.url(), listener.token_file().display());
+    let login_file = listener.make_login_file()?;
+    let page = login_file.path().display();
     awaitty::log(&format!(
         "the page is at {url}: open file://{page} in a browser to get in\n\
          awaitty: MCP is at {url}/mcp: send the token that is in {token_file}"
@@ -372,7 +373,7 @@ fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Doo
             "page_file": page.to_string(), "token_file": token_file.to_string()});
         cli::write(format!("{told}\n").as_bytes())?;
     }
-    Ok(door)
+    Ok(login_file)
 }
 
 /// Sets what a server that holds sessions begins with.

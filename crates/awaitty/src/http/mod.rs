@@ -11,7 +11,7 @@ mod paint;
 mod syntax;
 mod token;
 
-pub use page::Door;
+pub use page::LoginFile;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -148,12 +148,12 @@ impl Listener {
         &self.token_file
     }
 
-    /// Makes a file that lets its owner in to the page.
+    /// Makes the file by which its owner opens the page.
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn door(&self) -> io::Result<Door> {
-        Door::make(&self.url(), self.address.port(), self.guard.token())
+    pub fn make_login_file(&self) -> io::Result<LoginFile> {
+        LoginFile::make(&self.url(), self.address.port(), self.guard.token())
     }
 
     /// Serves MCP until `ended`. `make` gets who calls.

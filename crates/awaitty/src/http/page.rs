@@ -282,14 +282,14 @@ async fn resize(
     .await
 }
 
-/// A file that lets its owner in: opened in a browser it goes to the page, with the token. It goes with us.
+/// The login file: a browser that opens it goes to the page, with the token. It is removed when it is dropped.
 #[derive(Debug)]
-pub struct Door {
+pub struct LoginFile {
     path: PathBuf,
 }
 
-impl Door {
-    pub(super) fn make(url: &str, port: u16, token: &str) -> io::Result<Door> {
+impl LoginFile {
+    pub(super) fn make(url: &str, port: u16, token: &str) -> io::Result<LoginFile> {
         let path = crate::socket::runtime_dir()?.join(format!("page-{port}.html"));
         let _ = std::fs::remove_file(&path);
         let mut file =
@@ -301,16 +301,16 @@ impl Door {
              <title>awaitty</title><script>location.replace({place})</script>\n"
         );
         file.write_all(text.as_bytes())?;
-        Ok(Door { path })
+        Ok(LoginFile { path })
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl Drop for Door {
+impl Drop for LoginFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }

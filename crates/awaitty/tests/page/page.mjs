@@ -661,8 +661,8 @@ const tests = {
 
   async no_token({ host, tab }) {
     await tab.visit("");
-    await tab.visible("#door");
-    await tab.says("#door", "awaitty serve");
+    await tab.visible("#login");
+    await tab.says("#login", "awaitty serve");
     await tab.page.type("#token", host.token);
     await tab.page.keyboard.press("Enter");
     await tab.visible("#desk");

@@ -247,21 +247,23 @@ fn an_agent_on_stdio_can_be_looked_at() {
     let mut said = BufReader::new(agent.stderr()).lines().map_while(Result::ok);
     let line = said.find(|line| line.contains("the page is at")).unwrap();
     let address = line.split("http://").nth(1).unwrap().split(": ").next().unwrap().to_owned();
-    let door = line.split("file://").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let login_file = line.split("file://").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     let token = std::fs::read_to_string(&token_file).unwrap().trim().to_owned();
     assert!(!line.contains(&token));
     // The file that lets in leads to the page, is its owner's alone, and goes with the server.
     use std::os::unix::fs::PermissionsExt;
-    assert_eq!(std::fs::metadata(&door).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(std::fs::metadata(&login_file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(
-        std::fs::read_to_string(&door).unwrap().contains(&format!("\"http://{address}/#{token}\""))
+        std::fs::read_to_string(&login_file)
+            .unwrap()
+            .contains(&format!("\"http://{address}/#{token}\""))
     );
     agent.call("spawn", json!({"command": "bash -c 'echo seen; cat'"}));
     let serve = Serve::at(address, token);
     let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
     page.painted("seen");
     agent.end();
-    assert!(!std::path::Path::new(&door).exists());
+    assert!(!std::path::Path::new(&login_file).exists());
 }
 
 #[test]

@@ -142,7 +142,7 @@ function named() {
 
 function enter(why) {
   byId("desk").hidden = true;
-  byId("door").hidden = false;
+  byId("login").hidden = false;
   byId("offline").hidden = true;
   byId("counts").textContent = "";
   byId("elsewhere").replaceChildren();
@@ -152,7 +152,7 @@ function enter(why) {
 }
 
 function open() {
-  byId("door").hidden = true;
+  byId("login").hidden = true;
   byId("desk").hidden = false;
   selected = named();
   byId("big").hidden = selected === null;
