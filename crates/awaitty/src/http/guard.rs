@@ -4,11 +4,15 @@
 //! name by which we were asked (`Host`), the page that asks (`Origin`) and a token that no page has are looked at, in
 //! this order, for every request.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::Value;
 use subtle::ConstantTimeEq;
+
+use super::ticket::Tickets;
 
 /// What the bearer of a token may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(super) struct Refusal {
     pub(super) why: &'static str,
 }
 
+const TOKEN_WHY: &str = "send `Authorization: Bearer TOKEN`, with the token of the token file";
+
 const fn refusal(status: StatusCode, why: &'static str) -> Refusal {
     Refusal { status, why }
 }
@@ -37,6 +43,7 @@ pub(super) struct Guard {
     hosts: Vec<String>,
     token: String,
     read_token: Option<String>,
+    tickets: Tickets,
 }
 
 // By hand: a token is not for logs.
@@ -54,13 +61,16 @@ fn has_port(name: &str) -> bool {
 }
 
 impl Guard {
-    /// For a server at an address, with other names that it has.
+    /// Creates the guard of a server at an address, with the other names that it has.
+    ///
+    /// # Errors
+    /// If the kernel gives no randomness.
     pub(super) fn new(
         address: SocketAddr,
         names: &[String],
         token: String,
         read_token: Option<String>,
-    ) -> Guard {
+    ) -> io::Result<Guard> {
         let port = address.port();
         let local = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
         let own = match address.ip() {
@@ -76,12 +86,13 @@ impl Guard {
         if port == HTTP_PORT {
             hosts.extend(all);
         }
-        Guard { hosts, token, read_token }
+        let tickets = Tickets::new(&token, read_token.as_deref())?;
+        Ok(Guard { hosts, token, read_token, tickets })
     }
 
-    /// The token that lets in.
-    pub(super) fn token(&self) -> &str {
-        &self.token
+    /// Returns the token of the login file.
+    pub(super) fn page_token(&self) -> &str {
+        self.tickets.page_token()
     }
 
     /// Looks at the name by which we are asked, and at the page that asks.
@@ -89,9 +100,7 @@ impl Guard {
         const HOST_WHY: &str = "this name is not one of ours: ask by 127.0.0.1 and the port";
         const ORIGIN_WHY: &str = "pages of others may not ask";
         let known = |host: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
-        let mut hosts = headers.get_all(HOST).iter();
-        let host = hosts.next().and_then(|host| host.to_str().ok());
-        if !host.is_some_and(known) || hosts.next().is_some() {
+        if !only(headers, &HOST).is_some_and(known) {
             return Err(refusal(StatusCode::FORBIDDEN, HOST_WHY));
         }
         let is_ours = |origin: &HeaderValue| {
@@ -106,22 +115,41 @@ impl Guard {
 
     /// Looks at the token, in a time that does not depend on how much of it is right.
     pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<Right, Refusal> {
-        const WHY: &str = "send `Authorization: Bearer TOKEN`, with the token of the token file";
-        let mut given = headers.get_all(AUTHORIZATION).iter();
-        let bearer = given.next().and_then(|value| value.to_str().ok()).and_then(|value| {
-            let (scheme, token) = value.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-        });
-        let same = |token: &str| {
+        let bearer = bearer(headers);
+        let is_same = |token: &str| {
             bearer.is_some_and(|given| given.as_bytes().ct_eq(token.as_bytes()).into())
         };
-        let is_one = given.next().is_none();
-        match (same(&self.token), self.read_token.as_deref().is_some_and(same)) {
-            (true, _) if is_one => Ok(Right::Full),
-            (false, true) if is_one => Ok(Right::Read),
-            _ => Err(refusal(StatusCode::UNAUTHORIZED, WHY)),
+        match (is_same(&self.token), self.read_token.as_deref().is_some_and(is_same)) {
+            (true, _) => Ok(Right::Full),
+            (false, true) => Ok(Right::Read),
+            _ => Err(refusal(StatusCode::UNAUTHORIZED, TOKEN_WHY)),
         }
     }
+
+    /// Looks at the ticket or the token of a request of the page.
+    pub(super) fn check_ticket(&self, headers: &HeaderMap) -> Result<Right, Refusal> {
+        self.check_token(headers).or_else(|refusal| {
+            let right = || self.tickets.right_of(bearer(headers)?, only(headers, &HOST)?);
+            right().ok_or(refusal)
+        })
+    }
+
+    /// Proves to a page that we know its token; nothing if its nonce has the wrong form.
+    pub(super) fn prove(&self, headers: &HeaderMap, nonce: &str) -> Option<Value> {
+        self.tickets.prove(nonce, only(headers, &HOST)?)
+    }
+}
+
+/// Returns the text of a header that is there once.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut all = headers.get_all(name).iter();
+    let text = all.next()?.to_str().ok()?;
+    all.next().is_none().then_some(text)
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, bearer) = only(headers, &AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(bearer.trim())
 }
 
 #[cfg(test)]
@@ -132,7 +160,8 @@ mod tests {
 
     fn guard() -> Guard {
         let address = "127.0.0.1:8137".parse().unwrap();
-        Guard::new(address, &["box.lan".to_owned()], TOKEN.to_owned(), Some("readreadread".into()))
+        let read_token = Some("readreadread".to_owned());
+        Guard::new(address, &["box.lan".to_owned()], TOKEN.to_owned(), read_token).unwrap()
     }
 
     fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
@@ -184,7 +213,7 @@ mod tests {
         let names = ["localhost:9000".to_owned(), "box.lan".to_owned()];
         let check = |port: u16, host: &str| {
             let address = SocketAddr::new([127, 0, 0, 1].into(), port);
-            let guard = Guard::new(address, &names, TOKEN.to_owned(), None);
+            let guard = Guard::new(address, &names, TOKEN.to_owned(), None).unwrap();
             guard.check_place(&headers(&[("host", host)])).is_ok()
         };
         assert!(check(8137, "localhost:9000") && check(8137, "box.lan:8137"));

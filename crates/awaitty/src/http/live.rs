@@ -46,7 +46,6 @@ pub(super) struct Viewer {
     host: Arc<Host>,
     presence: Presence,
     can_control: bool,
-    server: String,
     is_greeted: bool,
     /// The session that is to be large.
     wanted: Option<String>,
@@ -87,7 +86,6 @@ impl Viewer {
     pub(super) fn new(
         host: Arc<Host>,
         presence: Presence,
-        server: String,
         wanted: Option<String>,
         can_control: bool,
     ) -> Viewer {
@@ -96,7 +94,6 @@ impl Viewer {
             host,
             presence,
             can_control,
-            server,
             is_greeted: false,
             wanted,
             big: None,
@@ -162,7 +159,6 @@ impl Viewer {
         if !std::mem::replace(&mut self.is_greeted, true) {
             let hello = json!({
                 "version": env!("CARGO_PKG_VERSION"),
-                "server": self.server,
                 "can_control": self.can_control,
             });
             lines.push("hello", hello);

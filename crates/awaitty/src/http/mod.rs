@@ -9,6 +9,7 @@ mod live;
 mod page;
 mod paint;
 mod syntax;
+mod ticket;
 mod token;
 
 pub use page::LoginFile;
@@ -40,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::{Caller, Connection};
 use crate::mcp::{Host, Server};
 use connections::{Busy, Connections};
-use guard::{Guard, Right};
+use guard::{Guard, Refusal, Right};
 
 /// How often a silent answer says that it is still to come. Clients and what is between give up after a minute at the
 /// earliest.
@@ -97,7 +98,7 @@ pub struct Options {
 pub struct Listener {
     inner: TcpListener,
     address: SocketAddr,
-    guard: Guard,
+    guard: Arc<Guard>,
     token_file: PathBuf,
 }
 
@@ -128,7 +129,7 @@ impl Listener {
             .await
             .map_err(|error| io::Error::new(error.kind(), format!("{address}: {error}")))?;
         let address = inner.local_addr()?;
-        let guard = Guard::new(address, &options.allow_host, token, read_token);
+        let guard = Arc::new(Guard::new(address, &options.allow_host, token, read_token)?);
         Ok(Listener { inner, address, guard, token_file })
     }
 
@@ -153,13 +154,13 @@ impl Listener {
     /// # Errors
     /// If it cannot be made.
     pub fn make_login_file(&self) -> io::Result<LoginFile> {
-        LoginFile::make(&self.url(), self.address.port(), self.guard.token())
+        LoginFile::make(&self.url(), self.address.port(), self.guard.page_token())
     }
 
     /// Serves MCP until `ended`. `make` gets who calls.
     pub async fn serve<S: ServerHandler>(self, make: impl Make<S>, ended: CancellationToken) {
-        let app = mcp_of(make, &ended);
-        self.serve_app(app, Router::new(), ended).await;
+        let mcp = self.mcp(make, &ended);
+        self.serve_app(mcp, ended).await;
     }
 
     /// Serves a host's MCP and its page to whoever comes, until `ended`.
@@ -168,20 +169,25 @@ impl Listener {
             let host = Arc::clone(&host);
             move |caller| Server::new(Arc::clone(&host), Connection::http(caller))
         };
-        let app = mcp_of(make, &ended).merge(page::api(host));
-        self.serve_app(app, page::files(), ended).await;
+        let guard = &self.guard;
+        let api = page::api(host).route_layer(from_fn_with_state(Arc::clone(guard), check_ticket));
+        let open = page::files().merge(page::hello(Arc::clone(guard)));
+        let app = self.mcp(make, &ended).merge(api).merge(open);
+        self.serve_app(app, ended).await;
     }
 
-    /// Serves what needs a token, and what needs none.
-    async fn serve_app(self, closed: Router, open: Router, ended: CancellationToken) {
-        let guard = Arc::new(self.guard);
-        let app = closed
-            .layer(from_fn_with_state(Arc::clone(&guard), check_token))
-            .merge(open)
+    fn mcp<S: ServerHandler>(&self, make: impl Make<S>, ended: &CancellationToken) -> Router {
+        let guard = Arc::clone(&self.guard);
+        mcp_of(make, ended).route_layer(from_fn_with_state(guard, check_token))
+    }
+
+    /// Serves what looks at tokens itself, or needs none.
+    async fn serve_app(self, app: Router, ended: CancellationToken) {
+        let app = app
             .fallback(|| async {
                 refuse(StatusCode::NOT_FOUND, "MCP is at /mcp, and the page at /")
             })
-            .layer(from_fn_with_state(guard, check_place));
+            .layer(from_fn_with_state(self.guard, check_place));
         let connections = Connections::default();
         loop {
             let accepted = tokio::select! {
@@ -272,13 +278,28 @@ async fn check_place(
     }
 }
 
-/// Lets nobody by who has no token.
+/// Refuses a request that has no token.
 async fn check_token(
     State(guard): State<Arc<Guard>>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response<Body> {
-    match guard.check_token(request.headers()) {
+    let right = guard.check_token(request.headers());
+    let_in(right, request, next).await
+}
+
+/// Refuses a request of the page that has no ticket and no token.
+async fn check_ticket(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response<Body> {
+    let right = guard.check_ticket(request.headers());
+    let_in(right, request, next).await
+}
+
+async fn let_in(right: Result<Right, Refusal>, mut request: Request, next: Next) -> Response<Body> {
+    match right {
         Ok(right) => {
             if let Some(busy) = request.extensions().get::<Busy>() {
                 busy.trust();

@@ -10,7 +10,7 @@ use axum::Extension;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Query, State};
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::control::{Viewers, give_back};
-use super::guard::Right;
+use super::guard::{Guard, Right};
 use super::live::Viewer;
 use super::{refuse, token};
 use crate::error::ToolError;
@@ -47,8 +47,9 @@ const STYLE: &str = "text/css; charset=utf-8";
 const INDEX: &str = include_str!("page/index.html");
 
 /// Everything else that it needs, so that nothing is fetched from anywhere else.
-const FILES: [File; 11] = [
+const FILES: [File; 12] = [
     file!("csp.js", SCRIPT),
+    file!("hmac.js", SCRIPT),
     file!("icon.svg", "image/svg+xml"),
     file!("live.js", SCRIPT),
     file!("page.css", STYLE),
@@ -99,21 +100,40 @@ async fn index() -> Response<Body> {
 struct Page {
     host: Arc<Host>,
     viewers: Arc<Viewers>,
-    /// Tells one server from the next at the same place.
-    server: String,
 }
 
-/// What the page asks for; who asks has shown a token.
+/// Returns the route by which the page asks for a proof, before it sends anything secret.
+pub(super) fn hello(guard: Arc<Guard>) -> Router {
+    Router::new().route("/api/hello", get(greet)).with_state(guard)
+}
+
+#[derive(Debug, Deserialize)]
+struct HelloParams {
+    nonce: String,
+}
+
+async fn greet(
+    State(guard): State<Arc<Guard>>,
+    Query(params): Query<HelloParams>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let Some(hello) = guard.prove(&headers, &params.nonce) else {
+        return refuse(StatusCode::BAD_REQUEST, "nonce: 32 to 128 hexadecimal digits");
+    };
+    let kind = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (kind, hello.to_string()).into_response()
+}
+
+/// Returns the routes of the page that need a ticket or a token.
 pub(super) fn api(host: Arc<Host>) -> Router {
     let viewers = Viewers::new(Arc::clone(&host.sessions));
-    let server = token::new_token().unwrap_or_default();
     Router::new()
         .route("/api/live", get(live))
         .route("/api/control", post(control))
         .route("/api/input", post(input))
         .route("/api/resize", post(resize))
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(Arc::new(Page { host, viewers, server }))
+        .with_state(Arc::new(Page { host, viewers }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -135,8 +155,8 @@ async fn live(
         let why = "too many pages look on: close some";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
     };
-    let (host, server) = (Arc::clone(&page.host), page.server.clone());
-    let viewer = Viewer::new(host, presence, server, params.big, right == Right::Full);
+    let host = Arc::clone(&page.host);
+    let viewer = Viewer::new(host, presence, params.big, right == Right::Full);
     let kind =
         [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
     (kind, viewer.stream()).into_response()
@@ -282,20 +302,23 @@ async fn resize(
     .await
 }
 
-/// The login file: a browser that opens it goes to the page, with the token. It is removed when it is dropped.
+/// The login file: a browser that opens it goes to the page, with the page token. It is removed when it is dropped.
+///
+/// The file of a server that crashed stays. Its port does not show whether its server runs, so a later server removes only
+/// that of its own port. The token in it was valid for the run that ended.
 #[derive(Debug)]
 pub struct LoginFile {
     path: PathBuf,
 }
 
 impl LoginFile {
-    pub(super) fn make(url: &str, port: u16, token: &str) -> io::Result<LoginFile> {
+    pub(super) fn make(url: &str, port: u16, page_token: &str) -> io::Result<LoginFile> {
         let path = crate::socket::runtime_dir()?.join(format!("page-{port}.html"));
         let _ = std::fs::remove_file(&path);
         let mut file =
             std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        // The token is of letters and digits, or such that it stays in its string.
-        let place = json!(format!("{url}/#{token}")).to_string().replace('<', "\\u003c");
+        // The address and the token have no character that ends a string or a script.
+        let place = format!("\"{url}/#{page_token}\"");
         let text = format!(
             "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
              <title>awaitty</title><script>location.replace({place})</script>\n"

@@ -4,10 +4,13 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
+import { attacks } from "./attacks.mjs";
 
 const LIMIT = 30_000; // for anything to be seen
 const ROWS = "#term .xterm-rows"; // of the large view
@@ -35,7 +38,9 @@ class Server {
     });
     this.child.stderr.on("data", (text) => (this.said += text));
     for await (const line of createInterface({ input: this.child.stdout })) {
-      this.url = JSON.parse(line).url;
+      const told = JSON.parse(line);
+      this.url = told.url;
+      this.loginFile = pathToFileURL(told.page_file).href;
       break;
     }
     assert(this.url, "the server says where it is");
@@ -146,7 +151,8 @@ class Tab {
     page.on("popup", () => tab.wrong.push("a window was opened"));
     page.on("request", (request) => {
       const url = request.url();
-      if (!url.startsWith(`${host.url}/`) && !url.startsWith("data:")) tab.wrong.push(`a request to ${url}`);
+      const isOurs = url.startsWith(`${host.url}/`) || url === host.loginFile || url.startsWith("data:");
+      if (!isOurs) tab.wrong.push(`a request to ${url}`);
       // A fragment is in the address of the page only, and never sent.
       if (url.replace(/#.*/, "").includes(host.token)) tab.wrong.push(`the token is in ${url}`);
     });
@@ -489,7 +495,7 @@ const tests = {
     await tab.says(`${tab.tile(id)} .state`, "asks for a password");
   },
 
-  async reconnect({ host, tab }) {
+  async restart({ host, tab }) {
     tab.expected.push(LOST);
     const id = await host.shell("before");
     await tab.visit();
@@ -499,10 +505,46 @@ const tests = {
     await tab.says("#offline", "Disconnected");
     tab.picture = await tab.page.screenshot();
     await host.start("--port", new URL(host.url).port);
+    await tab.says("#key-why", "Another server answers at this address: awaitty was restarted");
+    await tab.page.type("#token", host.token);
+    await tab.page.keyboard.press("Enter");
     const { session_id } = await host.call("spawn", { command: "cat", name: "after" });
     await tab.visible(tab.tile(session_id));
     await tab.says(`${tab.tile(session_id)} .name`, "after");
     await tab.visible("#offline", false);
+  },
+
+  async network_breaks({ host, tab }) {
+    const proxy = createServer();
+    const sockets = [];
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    const address = `127.0.0.1:${proxy.address().port}`;
+    await host.kill("SIGTERM");
+    await host.start("--allow-host", address);
+    const { port } = new URL(host.url);
+    proxy.on("connection", (near) => {
+      const far = connect(Number(port), "127.0.0.1");
+      sockets.push(near, far);
+      for (const [from, to] of [[near, far], [far, near]]) {
+        from.pipe(to);
+        from.on("error", () => to.destroy()).on("close", () => to.destroy());
+      }
+    });
+    try {
+      host.url = `http://${address}`;
+      tab.expected.push(LOST);
+      await tab.visit();
+      await tab.says("#counts", "0 sessions");
+      sockets.splice(0).forEach((socket) => socket.destroy());
+      const { session_id } = await host.call("spawn", { command: "cat", name: "after" });
+      await tab.visible(tab.tile(session_id));
+      await tab.visible("#offline", false);
+      await tab.visible("#login", false);
+    } finally {
+      proxy.close();
+      sockets.forEach((socket) => socket.destroy());
+    }
   },
 
   async narrow({ host, another }) {
@@ -683,6 +725,8 @@ const tests = {
     await tab.page.click("#key button");
     await tab.visible("#desk");
   },
+
+  ...attacks,
 };
 
 mkdirSync(pictures, { recursive: true });

@@ -14,6 +14,8 @@ pub(crate) struct Serve {
     child: Option<Child>,
     pub(crate) address: String,
     pub(crate) token: String,
+    /// The text of its login file; empty if somebody else has started it.
+    pub(crate) login: String,
 }
 
 impl Serve {
@@ -31,12 +33,13 @@ impl Serve {
         let told: Value = serde_json::from_str(&line).unwrap();
         let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
         let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
-        Serve { child: Some(child), address, token }
+        let login = std::fs::read_to_string(told["page_file"].as_str().unwrap()).unwrap();
+        Serve { child: Some(child), address, token, login }
     }
 
     /// One that somebody else has started.
     pub(crate) fn at(address: String, token: String) -> Serve {
-        Serve { child: None, address, token }
+        Serve { child: None, address, token, login: String::new() }
     }
 
     /// Sends a request with these lines in its head; `Host` comes by itself unless it is one of them.

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
+use sha2::Sha256;
 
 use crate::client::{Home, Server};
 use crate::http::Serve;
@@ -69,6 +71,80 @@ fn typed(serve: &Serve, viewer: &str, data: &str) -> (u16, Value) {
 fn spawn(serve: &Serve, command: &str) {
     let spawn = json!({"command": command, "cols": 60, "rows": 10, "wait": {"ready": true}});
     serve.call(&serve.bearer(), "spawn", &spawn);
+}
+
+fn hmac(key: &str, text: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key.as_bytes()).unwrap();
+    mac.update(text.as_bytes());
+    mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Makes the ticket of a token, as the page does; nothing if the server does not prove that it knows the token.
+fn ticket(serve: &Serve, token: &str) -> Option<String> {
+    let answer = serve.ask(&format!("GET /api/hello?nonce={VIEWER}"), &[], "");
+    let hello: Value = serde_json::from_str(&answer.body).unwrap();
+    let run = hello["run"].as_str().unwrap();
+    let key = hmac(token, &format!("awaitty page key\n{run}\n{}", serve.address));
+    let proof = json!(hmac(&key, &format!("awaitty page proof\n{VIEWER}")));
+    let is_proven = hello["proofs"].as_array().unwrap().contains(&proof);
+    is_proven.then(|| hmac(&key, "awaitty page ticket"))
+}
+
+fn page_token(serve: &Serve) -> &str {
+    serve.login.split("/#").nth(1).unwrap().split('"').next().unwrap()
+}
+
+#[test]
+fn a_ticket_and_a_login_file_are_for_one_run_of_the_server() {
+    let home = Home::new("run");
+    let first = Serve::start(&home, &[]);
+    // A request without the name of a viewer is refused with 400 once its bearer is let in.
+    let status = |serve: &Serve, bearer: &str, host: &str| {
+        let head = [&*format!("Authorization: Bearer {bearer}"), &*format!("Host: {host}")];
+        serve.ask("GET /api/live?viewer=x", &head, "").status
+    };
+    let mcp = |bearer: &str| {
+        let head = [&*format!("Authorization: Bearer {bearer}"), "Content-Type: application/json"];
+        first.ask("POST /mcp", &head, "{").status
+    };
+    assert!(!first.login.contains(&first.token), "the login file has no persistent token");
+    let old_page_token = page_token(&first);
+    let tickets = [old_page_token, &first.token].map(|token| ticket(&first, token).unwrap());
+    let port = first.address.split(':').nth(1).unwrap();
+    for ticket in &tickets {
+        assert_eq!(status(&first, ticket, &first.address), 400);
+        assert_eq!(status(&first, ticket, &format!("localhost:{port}")), 401, "another address");
+        assert_eq!(mcp(ticket), 401, "a ticket is for the page only");
+    }
+    assert_eq!(status(&first, old_page_token, &first.address), 401, "only its ticket is let in");
+    assert_eq!((mcp(old_page_token), mcp(&first.token)), (401, 400));
+    // It is killed, and starts again at the same port.
+    let (address, login) = (first.address.clone(), first.login.clone());
+    let (port, old_page_token) = (port.to_owned(), old_page_token.to_owned());
+    drop(first);
+    let second = Serve::start(&home, &["--port", &port]);
+    assert_eq!(second.address, address);
+    for old in tickets.iter().chain([&old_page_token]) {
+        assert_eq!(status(&second, old, &address), 401);
+    }
+    assert_eq!(ticket(&second, &old_page_token), None);
+    assert!(second.login != login && ticket(&second, page_token(&second)).is_some());
+    assert!(ticket(&second, &second.token).is_some(), "the token of the file stays");
+}
+
+#[test]
+fn a_proof_has_a_bounded_nonce_and_checks_who_asks() {
+    let home = Home::new("hello");
+    let serve = Serve::start(&home, &[]);
+    let hello = |count: usize, head: &[&str]| {
+        let place = format!("GET /api/hello?nonce={}", "a".repeat(count));
+        serve.ask(&place, head, "").status
+    };
+    let statuses = [31, 32, 128, 129].map(|count| hello(count, &[]));
+    assert_eq!(statuses, [400, 200, 200, 400]);
+    assert_eq!(serve.ask("GET /api/hello", &[], "").status, 400);
+    assert_eq!(hello(32, &["Host: evil.example"]), 403);
+    assert_eq!(hello(32, &["Origin: null"]), 403);
 }
 
 #[test]
@@ -253,11 +329,8 @@ fn an_agent_on_stdio_can_be_looked_at() {
     // The file that lets in leads to the page, is its owner's alone, and goes with the server.
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&login_file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(
-        std::fs::read_to_string(&login_file)
-            .unwrap()
-            .contains(&format!("\"http://{address}/#{token}\""))
-    );
+    let login = std::fs::read_to_string(&login_file).unwrap();
+    assert!(login.contains(&format!("\"http://{address}/#")) && !login.contains(&token));
     agent.call("spawn", json!({"command": "bash -c 'echo seen; cat'"}));
     let serve = Serve::at(address, token);
     let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");

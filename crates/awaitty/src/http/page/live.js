@@ -1,32 +1,51 @@
-// The connection to the server: the token, the stream of what happens, and requests.
+// The connection to the server: the proof that it is ours, the ticket, the stream of what happens, and requests.
+//
+// The page outlives the server, and then another program may listen at its port. So no token is ever sent, nor the key that
+// is made from it. Each connection begins with a proof of the server, and only then the ticket is sent
+// (docs/decisions/0009-page.md).
+
+import { hex, hmac } from "./hmac.js";
 
 const SILENCE = 25_000; // the server says something each 10 s
-const state = { token: null, abort: null, attempts: 0, timer: 0, watchdog: 0, connected: false, big: null };
-let on; // {message, connected, disconnected, denied}: what the page does
+// The token is here until a server has proved that it knows it; then there is the key.
+const state = {
+  token: null,
+  key: null,
+  abort: null,
+  attempts: 0,
+  timer: 0,
+  watchdog: 0,
+  connected: false,
+  big: null,
+};
+let on; // {message, connected, disconnected, unproven}: what the page does
 
 // Random and made once for each tab: a reload keeps what it has control of.
 export const viewer = sessionStorage.getItem("viewer") ?? hex(crypto.getRandomValues(new Uint8Array(16)));
 sessionStorage.setItem("viewer", viewer);
-
-function hex(bytes) {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
 
 /** Takes the token out of the address, which is what people copy and what screenshots show. */
 export function takeToken() {
   const fragment = location.hash.slice(1);
   // What begins with a slash names a session.
   if (fragment && !fragment.startsWith("/")) {
-    sessionStorage.setItem("token", fragment.trim());
     history.replaceState(null, "", location.pathname);
+    setToken(fragment.trim());
+  } else {
+    state.key = sessionStorage.getItem("key");
   }
-  state.token = sessionStorage.getItem("token");
-  return state.token !== null;
+  return state.token !== null || state.key !== null;
 }
 
 export function setToken(token) {
-  sessionStorage.setItem("token", token);
   state.token = token;
+  setKey(null);
+}
+
+function setKey(key) {
+  state.key = key;
+  if (key === null) sessionStorage.removeItem("key");
+  else sessionStorage.setItem("key", key);
 }
 
 /** Connects, and stays connected, to what concerns all sessions and the large view of one. */
@@ -37,9 +56,10 @@ export function follow(big, handlers = on) {
   connect();
 }
 
-export function stop() {
+function stop() {
   state.abort?.abort();
   state.abort = null;
+  state.connected = false;
   clearTimeout(state.timer);
   clearTimeout(state.watchdog);
 }
@@ -54,17 +74,22 @@ async function connect() {
   let why;
   try {
     alive();
+    const key = await provenKey(abort.signal);
+    if (state.abort !== abort) return;
+    if (key === null) return forget();
+    state.token = null;
+    setKey(key);
     const query = new URLSearchParams({ viewer });
     if (state.big !== null) query.set("big", state.big);
-    const answer = await fetch(`/api/live?${query}`, {
-      headers: authorization(),
-      signal: abort.signal,
-      cache: "no-store",
-    });
-    if (answer.status === 401) return on.denied();
+    const answer = await request(`/api/live?${query}`, { headers: authorization(), signal: abort.signal });
+    if (answer.status === 401) return forget();
     // A session that was named and is gone is no reason to see nothing of the others.
     if (answer.status === 404 && state.big !== null) return follow(null);
     if (!answer.ok) throw new Error(await reason(answer));
+    // The server may have died since its proof. One that proves itself again has had the port all the time.
+    const again = await provenKey(abort.signal);
+    if (state.abort !== abort) return;
+    if (again === null) return forget();
     for await (const message of lines(answer.body)) {
       if (state.abort !== abort) return;
       alive();
@@ -90,6 +115,40 @@ async function connect() {
   state.timer = setTimeout(connect, Math.min(5000, 500 * 2 ** state.attempts++));
 }
 
+/** Returns the key if the server proves that it knows it, else null. */
+async function provenKey(signal) {
+  const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
+  const answer = await request(`/api/hello?nonce=${nonce}`, { signal });
+  // A proxy answers so while it does not reach the server.
+  if (answer.status >= 500) throw new Error(await reason(answer));
+  const { run, proofs } = parsed(await answer.text());
+  if (typeof run !== "string" || !Array.isArray(proofs)) return null;
+  const key = state.token === null ? state.key : hmac(state.token, `awaitty page key\n${run}\n${location.host}`);
+  if (key === null || !proofs.includes(hmac(key, `awaitty page proof\n${nonce}`))) return null;
+  return key;
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Ends the connection to a server that is not ours. */
+function forget() {
+  const hadToken = state.token !== null;
+  stop();
+  setToken(null);
+  on.unproven(hadToken);
+}
+
+function request(path, options) {
+  // Our server redirects nothing; another one must not choose where this is sent.
+  return fetch(path, { cache: "no-store", redirect: "error", ...options });
+}
+
 async function* lines(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -109,7 +168,7 @@ addEventListener("online", again);
 document.addEventListener("visibilitychange", again);
 
 function authorization() {
-  return { Authorization: `Bearer ${state.token}` };
+  return { Authorization: `Bearer ${hmac(state.key, "awaitty page ticket")}` };
 }
 
 async function reason(answer) {
@@ -118,7 +177,9 @@ async function reason(answer) {
 
 /** Posts to /api/WHAT as this viewer; an error has the server's words, and its code if there is one. */
 export async function post(what, body) {
-  const answer = await fetch(`/api/${what}`, {
+  // Nothing is sent to a server that has not proved that it is ours.
+  if (!state.connected) throw new Error("The page is not connected, so nothing was sent.");
+  const answer = await request(`/api/${what}`, {
     method: "POST",
     headers: { ...authorization(), "Content-Type": "application/json" },
     body: JSON.stringify({ viewer, ...body }),

@@ -1,6 +1,6 @@
 // The live page: all sessions small, one large.
 
-import { follow, setToken, stop, takeToken } from "./live.js";
+import { follow, setToken, takeToken } from "./live.js";
 import { age, drawTile, hasControl, make, nameOf, showSessions, stateOf, waitLine, waitsOf } from "./tiles.js";
 import * as view from "./view.js";
 
@@ -28,12 +28,18 @@ const THEMES = {
   },
 };
 
+const OTHER_SERVER =
+  "Another server answers at this address: awaitty was restarted, or another program took the port. " +
+  "Open the new login file, or enter the token.";
+const NO_PROOF_OF_TOKEN =
+  "The server does not know this token: it is wrong or of an earlier run, or another program took the port. " +
+  "Open the new login file, or enter the token.";
+
 let sessions = [];
 let elsewhere = []; // waits that are for no session
 let selected = null;
 let canControl = false;
 let online = false;
-let server = null;
 
 function palette(background, foreground, ...sixteen) {
   const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
@@ -59,8 +65,6 @@ const handlers = {
     const mine = message.session_id === selected;
     if (message.type === "hello") {
       canControl = message.can_control;
-      if (server !== null && server !== message.server) view.notice("The server was started anew.", 6000);
-      server = message.server;
       byId("looking").hidden = canControl;
     } else if (message.type === "sessions") {
       sessions = message.sessions;
@@ -82,10 +86,11 @@ const handlers = {
     document.body.classList.add("offline");
     refreshTitle();
   },
-  denied() {
-    stop();
-    sessionStorage.removeItem("token");
-    enter("The server does not know this token. A new one may have been made since.");
+  unproven(hadToken) {
+    online = false;
+    document.body.classList.remove("offline");
+    refreshTitle();
+    enter(hadToken ? NO_PROOF_OF_TOKEN : OTHER_SERVER);
   },
 };
 
