@@ -16,6 +16,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::control::{Viewers, give_back};
 use super::guard::{Guard, Right};
@@ -23,6 +24,8 @@ use super::live::Viewer;
 use super::{refuse, token};
 use crate::error::ToolError;
 use crate::mcp::Host;
+use crate::operator::AuditEntry;
+use crate::sessions::wall_clock_ms;
 use crate::{text, tools};
 
 /// Bytes of what a page sends at once: a long paste.
@@ -173,18 +176,37 @@ struct Act<T> {
 
 /// Does what is asked for, if its asker may.
 async fn act<T: DeserializeOwned>(
+    host: &Host,
     right: Right,
+    name: &str,
     body: &Bytes,
     run: impl AsyncFnOnce(Act<T>) -> Result<Value, ToolError>,
 ) -> Response<Body> {
     if right != Right::Full {
         return refuse(StatusCode::FORBIDDEN, "this token lets look only");
     }
-    let act = match serde_json::from_slice(body) {
+    let act: Act<T> = match serde_json::from_slice(body) {
         Ok(act) => act,
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &error.to_string()),
     };
-    let (status, answer) = match run(act).await {
+    let (viewer, session_id) = (act.viewer.clone(), act.session_id.clone());
+    let started = Instant::now();
+    let result = run(act).await;
+    // A person types here. What they type is not logged: it may be a password.
+    host.audit(|| {
+        let error = result.as_ref().err();
+        AuditEntry {
+            time_ms: wall_clock_ms(),
+            who: json!({"via": "page", "client": viewer}),
+            tool: format!("page:{name}"),
+            session_id: Some(session_id),
+            outcome: error.map_or("ok", |error| error.code).to_owned(),
+            message: error.map(|error| error.message.clone()),
+            elapsed_ms: started.elapsed().as_millis() as u64,
+            ..AuditEntry::default()
+        }
+    });
+    let (status, answer) = match result {
         Ok(answer) => (StatusCode::OK, answer),
         Err(ToolError { code, message }) => {
             let status = match code {
@@ -208,7 +230,7 @@ async fn control(
     Extension(right): Extension<Right>,
     body: Bytes,
 ) -> Response<Body> {
-    act(right, &body, async |asked: Act<Take>| {
+    act(&page.host, right, "control", &body, async |asked: Act<Take>| {
         let sessions = &page.host.sessions;
         let entry = sessions.find(Some(&asked.session_id)).await?;
         sessions.policy().check_typing(&entry.names())?;
@@ -254,7 +276,7 @@ async fn input(
     Extension(right): Extension<Right>,
     body: Bytes,
 ) -> Response<Body> {
-    act(right, &body, async |asked: Act<Typed>| {
+    act(&page.host, right, "input", &body, async |asked: Act<Typed>| {
         let sessions = &page.host.sessions;
         let entry = sessions.find(Some(&asked.session_id)).await?;
         sessions.policy().check_typing(&entry.names())?;
@@ -287,7 +309,7 @@ async fn resize(
     Extension(right): Extension<Right>,
     body: Bytes,
 ) -> Response<Body> {
-    act(right, &body, async |asked: Act<Size>| {
+    act(&page.host, right, "resize", &body, async |asked: Act<Size>| {
         let sessions = &page.host.sessions;
         let entry = sessions.find(Some(&asked.session_id)).await?;
         sessions.policy().check_typing(&entry.names())?;

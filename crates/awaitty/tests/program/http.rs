@@ -37,6 +37,14 @@ impl Serve {
         Serve { child: Some(child), address, token, login }
     }
 
+    /// Ends the server politely, and waits until it has ended.
+    pub(crate) fn stop(mut self) {
+        let mut child = self.child.take().unwrap();
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        child.wait().unwrap();
+    }
+
     /// One that somebody else has started.
     pub(crate) fn at(address: String, token: String) -> Serve {
         Serve { child: None, address, token, login: String::new() }

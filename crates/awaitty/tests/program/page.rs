@@ -402,3 +402,54 @@ fn an_agent_has_its_tools_even_if_there_can_be_no_page() {
     assert_eq!(agent.call("list_sessions", json!({}))["sessions"], json!([]));
     agent.end();
 }
+
+#[test]
+fn the_policy_holds_for_the_page_and_its_acts_are_in_the_audit_log() {
+    let home = Home::new("page-policy");
+    let (policy, log) = (home.dir.join("policy.toml"), home.dir.join("audit.log"));
+    std::fs::write(&policy, "[sessions]\ntype = [\"s2\"]\n[audit]\nfile = \"audit.log\"\n")
+        .unwrap();
+    let serve = Serve::start(&home, &["--policy", policy.to_str().unwrap()]);
+    spawn(&serve, "cat");
+    spawn(&serve, "cat");
+    let mut looking = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    looking.hello();
+    let on = |session: &str, body: Value| {
+        let mut body = body;
+        body["viewer"] = json!(VIEWER);
+        body["session_id"] = json!(session);
+        body
+    };
+    for (place, body) in [
+        ("control", json!({"take": true})),
+        ("input", json!({"data": "forged"})),
+        ("resize", json!({"cols": 20, "rows": 5})),
+    ] {
+        let (status, answer) = post(&serve, &serve.bearer(), place, &on("s1", body));
+        assert!(status == 409 && answer["code"] == "denied", "{place}: {answer}");
+        assert!(answer["error"].as_str().unwrap().contains("sessions.type"), "{answer}");
+    }
+    let (status, _) = post(&serve, &serve.bearer(), "control", &on("s2", json!({"take": true})));
+    assert_eq!(status, 200);
+    let body = on("s2", json!({"data": "my-password\r"}));
+    assert_eq!(post(&serve, &serve.bearer(), "input", &body).0, 200);
+    drop(looking);
+    // The log is complete when the server has ended.
+    serve.stop();
+    let text = std::fs::read_to_string(log).unwrap();
+    let logged = |tool: &str, outcome: &str| {
+        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).any(|line| {
+            line["tool"] == tool && line["outcome"] == outcome && line["who"]["via"] == "page"
+        })
+    };
+    for (tool, outcome) in [
+        ("page:control", "denied"),
+        ("page:input", "denied"),
+        ("page:resize", "denied"),
+        ("page:control", "ok"),
+        ("page:input", "ok"),
+    ] {
+        assert!(logged(tool, outcome), "{tool} {outcome}: {text}");
+    }
+    assert!(!text.contains("my-password"), "{text}");
+}
