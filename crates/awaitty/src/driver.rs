@@ -261,6 +261,7 @@ impl Driver {
         let mut session = Session::new(Time::from_ms(0), cols, rows, scrollback);
         session.keep_frames(policy::limits().frames);
         session.keep_output(policy::limits().result_chars);
+        session.set_answers_checksums(policy::terminals().answer_checksums);
         let mut driver = Driver {
             session,
             pid,

@@ -26,7 +26,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Limits", "SecretOptions", "AccessOptions"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Terminals", "Limits", "SecretOptions", "AccessOptions"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -47,6 +47,8 @@ enum Command {
         access: AccessOptions,
         #[command(flatten)]
         secrets: SecretOptions,
+        #[command(flatten)]
+        terminals: policy::Terminals,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -73,6 +75,8 @@ enum Command {
         #[command(flatten)]
         secrets: SecretOptions,
         #[command(flatten)]
+        terminals: policy::Terminals,
+        #[command(flatten)]
         limits: policy::Limits,
     },
     /// Hold sessions that outlive a call of the command line. Started by the first call that needs it.
@@ -94,6 +98,8 @@ enum Command {
         access: AccessOptions,
         #[command(flatten)]
         secrets: SecretOptions,
+        #[command(flatten)]
+        terminals: policy::Terminals,
         #[command(flatten)]
         limits: policy::Limits,
     },
@@ -291,10 +297,19 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
     tokio::spawn(watch_signals(ended.clone())?);
     match command {
         Command::Mcp {
-            call_limit_ms, limits, tools, web, network, tmux, folders, access, ..
+            call_limit_ms,
+            limits,
+            terminals,
+            tools,
+            web,
+            network,
+            tmux,
+            folders,
+            access,
+            ..
         } => {
             tmux::list_also(tmux);
-            set(limits, folders)?;
+            set(limits, terminals, folders)?;
             let call_limit = Duration::from_millis(call_limit_ms);
             let options = options(&access, secrets)?;
             let options = mcp::Options { call_limit, tools, ..options };
@@ -309,12 +324,13 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             json,
             tmux,
             folders,
+            terminals,
             limits,
             access,
             ..
         } => {
             tmux::list_also(tmux);
-            set(limits, folders)?;
+            set(limits, terminals, folders)?;
             let listener = http::Listener::bind(&network).await?;
             let _login_file = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
@@ -324,9 +340,9 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
-        Command::Daemon { idle_ms, guarded, limits, tmux, folders, access, .. } => {
+        Command::Daemon { idle_ms, guarded, limits, terminals, tmux, folders, access, .. } => {
             tmux::list_also(tmux);
-            set(limits, folders)?;
+            set(limits, terminals, folders)?;
             let idle = Duration::from_millis(idle_ms);
             daemon::run(guarded, idle, options(&access, secrets)?, ended).await
         }
@@ -377,10 +393,17 @@ fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Log
 }
 
 /// Sets what a server that holds sessions begins with.
-fn set(given: policy::Limits, folders: files::Folders) -> anyhow::Result<()> {
+fn set(
+    given: policy::Limits,
+    terminals: policy::Terminals,
+    folders: files::Folders,
+) -> anyhow::Result<()> {
     limits::raise_descriptors();
     aside::begin();
-    policy::set_limits(given).and_then(|()| files::allow(folders)).map_err(anyhow::Error::msg)
+    policy::set_limits(given)
+        .and_then(|()| policy::set_terminals(terminals))
+        .and_then(|()| files::allow(folders))
+        .map_err(anyhow::Error::msg)
 }
 
 /// The daemon that runs, if one does.

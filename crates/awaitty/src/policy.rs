@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use awaitty_core::{FRAMES_MAX, PATTERN_COMPILED_MAX, PATTERN_MAX};
+use clap::builder::FalseyValueParser;
 
 /// The limits that whoever starts a server may set. The constants say why they are what they are.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -64,6 +65,32 @@ impl Default for Limits {
             recordings_bytes: RECORDINGS_BYTES_MAX,
         }
     }
+}
+
+/// What the terminals of a server do only on request.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Terminals")]
+pub struct Terminals {
+    /// Answer checksum requests (DECRQCRA), with which a program can read text that another program printed.
+    #[arg(long, env = "AWAITTY_ANSWER_CHECKSUMS", value_parser = FalseyValueParser::new())]
+    pub answer_checksums: bool,
+}
+
+static TERMINALS: OnceLock<Terminals> = OnceLock::new();
+
+/// Returns the options of terminals in force. They are the process's, as the limits are.
+pub fn terminals() -> &'static Terminals {
+    TERMINALS.get_or_init(Terminals::default)
+}
+
+/// Sets the options of terminals, before the first terminal is started.
+///
+/// # Errors
+/// If a terminal was started already.
+pub fn set_terminals(terminals: Terminals) -> Result<(), String> {
+    TERMINALS
+        .set(terminals)
+        .map_err(|_| "the options of terminals are in use and cannot be changed".to_owned())
 }
 
 static LIMITS: OnceLock<Limits> = OnceLock::new();

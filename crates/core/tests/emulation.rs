@@ -285,7 +285,22 @@ fn colour_and_capability_reports() {
         "\x1bP1+r544E=787465726D2D323536636F6C6F72\x1b\\\x1bP1+r436F=323536\x1b\\",
     );
     check_reply("\x1bP+q6e6f7065\x1b\\", "\x1bP0+r\x1b\\");
-    check_reply("A\x1b[7;1;1;1;1;1*y", "\x1bP7!~FFBF\x1b\\");
+}
+
+#[test]
+fn checksums_are_reported_only_on_request() {
+    let asked = b"A\x1b[7;1;1;1;1;1*y\x1bc\x1b[7;1;1;1;1;1*y";
+    let mut screen = Screen::new(80, 24, 0);
+    screen.feed(asked);
+    assert_eq!(screen.take_replies(), b"");
+    assert_eq!(screen.unknown().get("CSI *y"), Some(&2), "as any sequence that is not known");
+    screen.set_answers_checksums(true);
+    screen.feed(asked);
+    let replies = screen.take_replies();
+    assert_eq!(replies, b"\x1bP7!~FFBF\x1b\\\x1bP7!~FFE0\x1b\\", "also after a reset");
+    screen.set_answers_checksums(false);
+    screen.feed(asked);
+    assert_eq!(screen.take_replies(), b"");
 }
 
 #[test]

@@ -283,6 +283,8 @@ fn what_would_reach_out_of_the_terminal_is_inert() {
         "\x1b]701;evil\x07",
         "\x1b[?6$w",
         "\x1b[2$w",
+        "\x1b[1;1;1;1;1;1*y",
+        "\x1b[?63;1n",
         "\x1b]99;;evil\x07",
     ] {
         screen.feed(format!("a{inert}b").as_bytes());

@@ -315,6 +315,43 @@ async def attack_by_the_socket_of_programs():
         expect([code for code, _ in answers] == ["ok", "ok"], "all as before", answers)
 
 
+# ------------------------------------------------------------------------------------ reading the screen
+# Asks for the checksum of each of the first cells of the first row, and for a status, which is answered in any case.
+ASK_CHECKSUMS = r"""
+import os, sys, termios, tty
+count = int(sys.argv[1])
+old = termios.tcgetattr(0)
+tty.setraw(0)
+os.write(1, b"".join(b"\033[%d;1;1;%d;1;%d*y" % (i, i, i) for i in range(1, count + 1)) + b"\033[5n")
+read = b""
+while not read.endswith(b"\033[0n"):
+    read += os.read(0, 4096)
+termios.tcsetattr(0, termios.TCSANOW, old)
+sums = [int(one.split(b"!~")[1][:4], 16) for one in read.split(b"\033P")[1:]]
+print(f"READ({''.join(chr(-one & 0xffff) for one in sums)})", flush=True)
+"""
+
+
+def checksums(name, flags, expected):
+    async def attack():
+        path = os.path.join(HOME, "ask_checksums.py")
+        with open(path, "w") as file:
+            file.write(ASK_CHECKSUMS)
+        async with connect(*flags) as s:
+            # The shell prints the text, and the program that asks is not given it.
+            sid = await s.sh(f"printf '\\033[2J\\033[H{OTHER}\\n'; {PYTHON} {path} {len(OTHER)}; exec cat")
+            result = await s.wait(sid, r"READ\(.*\)", since="screen")
+            screen = result["screen_text"]
+            expect(screen.split("\n") == [OTHER, f"READ({expected})"], f"{expected!r} to be read", result)
+
+    # tmux answers the programs in its panes itself.
+    check(server=False, name=name, backends=("pty",), transports=STDIO)(attack)
+
+
+checksums("attack_checksums_of_the_screen", (), "")
+checksums("attack_checksums_of_the_screen_on_request", ("--answer-checksums",), OTHER)
+
+
 # ------------------------------------------------------------------------------------ starvation
 # A few bytes that change every cell: DECCARA, REP, DECFRA with DECCRA.
 HEAVY = {"DECCARA": "\\033[;;;;1;31$r\\033[;;;;0$r", "REP": "\\033[Hx\\033[65535b", "DECFRA": "\\033[88;;;;$x\\033[;;;;;2;2$v"}

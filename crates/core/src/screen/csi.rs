@@ -164,7 +164,7 @@ impl Screen {
             (0, [b' '], b'q') => self.set_cursor_style(value),
             (0, [b'"'], b'q') => self.pen.protected = value == 1,
             (0, [b'*'], b'x') => self.rectangular_attrs = value == 2,
-            (0, [b'*'], b'y') => self.report_checksum(sequence),
+            (0, [b'*'], b'y') if self.answers_checksums => self.report_checksum(sequence),
             // Title modes, pointer modes, locators, levels of volume and shape of the status line.
             (b'>', [], b't' | b'T' | b'p') | (0, [b'\''], b'w' | b'{' | b'z' | b'|') => {}
             (0, [b' '], b't' | b'u') | (0, [b'$'], b'}' | b'~') | (0, [b'*'], b'|') => {}

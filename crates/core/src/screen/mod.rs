@@ -147,6 +147,8 @@ pub struct Screen {
     eight_bit: bool,
     /// See [`Screen::follow_tmux`].
     follows_tmux: bool,
+    /// See [`Screen::set_answers_checksums`].
+    answers_checksums: bool,
     /// What was just printed, if nothing else came since: REP repeats it, and what comes next may
     /// be part of its cluster.
     printed: Option<char>,
@@ -224,6 +226,7 @@ impl Screen {
             work: 0,
             work_max: u64::MAX,
             follows_tmux: false,
+            answers_checksums: false,
             parts: RowParts::default(),
             cells: Vec::new(),
         }

@@ -1,4 +1,4 @@
-//! The VT420's rectangles: copy, fill, erase, change attributes, checksum.
+//! The VT420's rectangles: copy, fill, erase, change attributes, checksum (which is off by default).
 
 use super::Screen;
 use super::cell::{Cell, Glyph};

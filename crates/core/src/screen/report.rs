@@ -2,7 +2,8 @@
 //!
 //! A reply goes to the program's input, where a shell may read it as typed. So no reply contains a
 //! byte of the program's own text: numbers are formatted anew, names come from our own tables, and
-//! titles, the clipboard and an answerback are never reported.
+//! titles, the clipboard and an answerback are never reported. A checksum of the screen (DECRQCRA) lets a program
+//! read text that another one printed, so it is reported only where the embedder asks for it.
 
 use super::modes::{CursorShape, Mode};
 use super::palette::Rgb;
@@ -168,7 +169,13 @@ impl Screen {
         self.reply(&format!("\x1b]{which};rgb:{r:02x}{r:02x}/{g:02x}{g:02x}/{b:02x}{b:02x}{end}"));
     }
 
-    /// DECRQCRA.
+    /// Sets whether DECRQCRA is answered, which is off at first. A checksum of one cell tells its character, so the answer
+    /// lets a program read what another program printed on the same screen.
+    pub fn set_answers_checksums(&mut self, answers: bool) {
+        self.answers_checksums = answers;
+    }
+
+    /// DECRQCRA, if it is answered.
     pub(super) fn report_checksum(&mut self, sequence: &Sequence) {
         let checksum = self.rectangle(sequence, 2).map_or(0, |area| self.checksum(&area));
         let id = sequence.value(0);

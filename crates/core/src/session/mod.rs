@@ -341,6 +341,11 @@ impl Session {
         self.screen.follow_tmux();
     }
 
+    /// Sets whether DECRQCRA is answered; see [`Screen::set_answers_checksums`].
+    pub fn set_answers_checksums(&mut self, answers: bool) {
+        self.screen.set_answers_checksums(answers);
+    }
+
     /// Takes what is to be sent to the program.
     pub fn poll_replies(&mut self) -> Vec<u8> {
         let mut replies = self.screen.take_replies();

@@ -47,6 +47,8 @@ fn pieces<'b>(mut bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
 /// A screen that everything has happened to, with the bytes in pieces.
 fn screen_after(steps: &[Step], (cols, rows): (usize, usize), cuts: &[usize]) -> Screen {
     let mut screen = Screen::new(cols, rows, SCROLLBACK);
+    // All that can be answered is compared.
+    screen.set_answers_checksums(true);
     for step in steps {
         match step {
             Step::Bytes(bytes) => pieces(bytes, cuts).iter().for_each(|piece| screen.feed(piece)),
