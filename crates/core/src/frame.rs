@@ -76,6 +76,14 @@ impl Frame {
         }
     }
 
+    /// Returns the bytes of the rows that the next frame does not share.
+    pub(crate) fn bytes_without(&self, next: &Frame) -> usize {
+        let mut shared: Vec<*const Row> = next.rows.iter().map(Arc::as_ptr).collect();
+        shared.sort_unstable();
+        let is_left = |row: &&Arc<Row>| shared.binary_search(&Arc::as_ptr(row)).is_err();
+        self.rows.iter().filter(is_left).map(|row| row.bytes()).sum()
+    }
+
     /// The frame's number.
     pub fn seq(&self) -> Seq {
         self.seq

@@ -40,6 +40,11 @@ impl<T: Clone + Default + Eq + Hash> Interner<T> {
         number
     }
 
+    /// Returns whether `value` has a number.
+    pub(crate) fn contains(&self, value: &T) -> bool {
+        *value == self.values[0] || self.numbers.contains_key(value)
+    }
+
     /// The value that `number` was given to.
     pub(crate) fn value(&self, number: u32) -> &T {
         &self.values[number as usize]

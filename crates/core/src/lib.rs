@@ -68,14 +68,15 @@ pub use channel::{
 pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
 pub use diff::{Change, ChangeKind, Diff, SelectionChange};
 pub use frame::{Cursor, Frame, Selection};
-pub use history::{FRAMES_MAX, History};
+pub use history::{FRAMES_BYTES_MAX, FRAMES_MAX, History};
 pub use keys::{Key, KeyError, Mouse, MouseAction, encode_mouse};
 pub use output::Output;
 pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
 pub use row::{Row, Span};
 pub use screen::{
-    COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event, LINKS_MAX, MARK_MAX, Mark,
-    MouseEncoding, MouseTracking, REPLIES_MAX, ROWS_MAX, Screen, TITLE_MAX, UNKNOWN_MAX,
+    CLUSTERS_MAX, COL_MARKS_MAX, COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event,
+    LINKS_MAX, MARK_MAX, Mark, MouseEncoding, MouseTracking, REPLIES_MAX, ROW_MARKS_MIN, ROWS_MAX,
+    Screen, TITLE_MAX, UNKNOWN_MAX,
 };
 pub use scrollback::Scrollback;
 pub use search::{Match, spans_on_screen};

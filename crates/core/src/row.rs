@@ -66,6 +66,15 @@ impl Row {
         row
     }
 
+    /// Returns the bytes that the row takes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Row>()
+            + self.text.len()
+            + size_of_val(&*self.shapes)
+            + size_of_val(&*self.styles)
+            + size_of_val(&*self.ticks)
+    }
+
     /// Computes the hash once the rest is in place. A blank row's is 0, as a default row's is.
     pub(crate) fn seal(&mut self) {
         if self.is_blank() {

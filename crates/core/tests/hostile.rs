@@ -1,11 +1,13 @@
 //! Programs that mean no good, or have gone wrong: memory stays bounded, and the screen is right
 //! afterwards. That they take no time is seen by the test run not standing still.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use awaitty_core::{
-    COLS_MAX, Condition, EVENTS_MAX, Event, LINKS_MAX, Pattern, REPLIES_MAX, ROWS_MAX, Screen,
-    Session, Since, Spec, TITLE_MAX, Time, UNKNOWN_MAX,
+    CLUSTERS_MAX, COL_MARKS_MAX, COLS_MAX, Condition, EVENTS_MAX, Event, FRAMES_BYTES_MAX,
+    LINKS_MAX, Pattern, REPLIES_MAX, ROW_MARKS_MIN, ROWS_MAX, Screen, Session, Since, Span, Spec,
+    Style, TITLE_MAX, Tick, Time, UNKNOWN_MAX,
 };
 
 const COLS: usize = 80;
@@ -202,6 +204,128 @@ fn combining_marks_on_a_cell_are_bounded() {
     let screen =
         feed(100, |i| format!("\x1b[?2027h\r\n👩{}{i}", "\u{200d}👩".repeat(1000)).into_bytes());
     check_after(screen);
+}
+
+/// A character with marks that differ for each `i`.
+fn marked(i: usize) -> String {
+    let mark = |n: usize| char::from_u32(0x300 + n as u32 % 96).unwrap_or('x');
+    let base = char::from(b'a' + (i / 96 / 96 % 26) as u8);
+    format!("{base}{}{}", mark(i), mark(i / 96))
+}
+
+/// Text of one row without its combining marks.
+fn without_marks(text: &str) -> String {
+    text.chars().filter(|c| !('\u{300}'..'\u{370}').contains(c)).collect()
+}
+
+#[test]
+fn marks_in_the_text_of_a_row_are_bounded() {
+    for cols in [10, 120, 200] {
+        let marks_max = ROW_MARKS_MIN.max(cols * COL_MARKS_MAX);
+        let mut screen = Screen::new(cols, 3, 10);
+        let full = format!("e{}", "\u{301}".repeat(31));
+        let cells = marks_max / 62;
+        let rest = "\u{302}".repeat(marks_max % 62 / 2);
+        if cells < cols {
+            // Up to the last byte, all marks are there.
+            screen.feed(format!("{}o{rest}", full.repeat(cells)).as_bytes());
+            assert_eq!(screen.row(0).text(), format!("{}o{rest}", full.repeat(cells)));
+            // One more, and the base character stays without its marks.
+            screen.feed("\u{302}".as_bytes());
+            assert_eq!(screen.row(0).text(), format!("{}o", full.repeat(cells)));
+            assert_eq!(screen.row(0).width(), cells + 1);
+        }
+        screen.feed(format!("\x1b[2J\x1b[H{}\r\n\n\n", full.repeat(cols)).as_bytes());
+        let (_, line) = screen.scrollback().get(0).expect("a line left the screen");
+        assert_eq!(without_marks(line.text()), "e".repeat(cols));
+        assert_eq!(line.width(), cols);
+        assert!(line.text().len() <= cols + marks_max, "{cols}: {}", line.text().len());
+    }
+}
+
+#[test]
+fn ordinary_marks_are_all_shown() {
+    for (text, width) in [
+        ("\u{939}\u{93f}\u{928}\u{94d}\u{926}\u{940} ", 6),
+        ("e\u{301}\u{302}\u{303}\u{304}", 1),
+        ("a\u{31b}\u{323}", 1),
+        ("\u{0e01}\u{0e35}\u{0e48}", 1),
+    ] {
+        let mut screen = Screen::new(1000, 2, 0);
+        let row = text.repeat(1000 / width);
+        screen.feed(row.as_bytes());
+        assert_eq!(screen.row(0).text(), row.trim_end(), "{text:?}");
+    }
+    let family = "\u{1f468}\u{1f3fb}\u{200d}\u{1f469}\u{1f3fc}\u{200d}\u{1f467}\u{1f3fd}\u{200d}\u{1f466}\u{1f3fe}";
+    let mut screen = Screen::new(54, 2, 0);
+    let row = family.repeat(27);
+    screen.feed(format!("\x1b[?2027h{row}").as_bytes());
+    assert_eq!(screen.row(0).text(), row);
+}
+
+#[test]
+fn clusters_of_a_screen_are_bounded() {
+    // Two screens that show another cluster in each cell, half as many as the table has room for.
+    let (cols, rows) = (CLUSTERS_MAX / 4 / 64, 64);
+    let mut screen = Screen::new(cols, rows, 0);
+    let count = cols * rows;
+    for (first, switch) in [(0, ""), (count, "\x1b[?1047h")] {
+        screen.feed(switch.as_bytes());
+        let clusters: Vec<String> = (first..first + count).map(marked).collect();
+        screen.feed(format!("\x1b[H{}", clusters.concat()).as_bytes());
+        let shown: String = (0..rows).map(|row| screen.row(row).text().to_owned()).collect();
+        assert_eq!(shown, clusters.concat());
+    }
+    // A larger one: the rest of the cells has its base characters alone.
+    let (cols, rows) = (500, 100);
+    let mut screen = Screen::new(cols, rows, 0);
+    let clusters: Vec<String> = (0..cols * rows).map(marked).collect();
+    screen.feed(clusters.concat().as_bytes());
+    let shown: String = (0..rows).map(|row| screen.row(row).text().to_owned()).collect();
+    assert_eq!(without_marks(&shown), without_marks(&clusters.concat()));
+    let starts = shown.char_indices().filter(|(_, c)| c.is_ascii()).map(|(at, _)| at);
+    let starts: Vec<usize> = starts.collect();
+    let cells = starts.windows(2).map(|at| &shown[at[0]..at[1]]);
+    let distinct: BTreeSet<&str> = cells.filter(|cell| cell.len() > 1).collect();
+    let count = distinct.len();
+    assert!(count < CLUSTERS_MAX && count > CLUSTERS_MAX / 2, "{count} clusters");
+    // Once these are gone there is room again.
+    screen.feed(b"\x1b[2J\x1b[H");
+    let again: String = (0..1000).map(|i| marked(100_000 + i)).collect();
+    screen.feed(again.as_bytes());
+    screen.feed(format!("\x1b[H{again}").as_bytes());
+    assert_eq!(format!("{}{}", screen.row(0).text(), screen.row(1).text()), again);
+}
+
+#[test]
+fn frames_are_bounded_by_their_bytes() {
+    let at = Time::from_ms;
+    let (cols, rows) = (COLS_MAX, 100);
+    let mut session = Session::new(at(0), cols, rows, 0);
+    let mut kept = 1;
+    for i in 1..=40 {
+        // Another style for each cell.
+        let cell = |n: usize| format!("\x1b[38;5;{}mx", (n + i) % 256);
+        let row: String = (0..cols).map(cell).collect();
+        session.handle_output(at(20 * i as u64), format!("\x1b[H{}", row.repeat(rows)).as_bytes());
+        session.handle_drained(at(20 * i as u64));
+        let frames = session.history().frames().len();
+        assert!(frames == kept + 1 || i > 10, "frame {i} ended another");
+        kept = frames;
+    }
+    assert_eq!(session.frame().seq().0, 40);
+    // Each cell of the frames before the newest has a span of style and perhaps a span of ticks, besides its text.
+    let (least, most) =
+        (size_of::<Span<Style>>(), size_of::<Span<Style>>() + size_of::<Span<Tick>>());
+    assert!((kept - 1) * rows * cols * least <= FRAMES_BYTES_MAX, "{kept} frames");
+    assert!((kept + 1) * rows * cols * (most + 2) > FRAMES_BYTES_MAX, "{kept} frames");
+    assert!(session.history().get(session.frame().seq()).is_some());
+    // What frames share counts once, so that small changes are all kept.
+    for i in 0..150 {
+        session.handle_output(at(1000 + 20 * i), format!("\x1b[H\x1b[m{i}").as_bytes());
+        session.handle_drained(at(1000 + 20 * i));
+    }
+    assert!(session.history().frames().len() > 150);
 }
 
 #[test]

@@ -57,6 +57,12 @@ impl Glyph {
         Glyph(self.0 & !Self::VALUE | number | Self::CLUSTER)
     }
 
+    /// Returns the same flags on a single character.
+    #[must_use]
+    pub(crate) fn with_char(self, c: char) -> Glyph {
+        Glyph(self.0 & !(Self::VALUE | Self::CLUSTER) | u32::from(c))
+    }
+
     pub(crate) fn is_blank(self) -> bool {
         self.0 & (Self::VALUE | Self::CLUSTER | Self::SPACER) == 0
     }

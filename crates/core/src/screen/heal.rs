@@ -4,6 +4,7 @@
 //! the two part, ours follows; what is the same on both keeps the ticks at which it was drawn.
 
 use super::cell::Cell;
+use super::clusters::base_of;
 use super::grid::Area;
 use super::perform::Performer;
 use super::{Position, Screen};
@@ -64,8 +65,11 @@ impl Screen {
             }
             let glyph = match from.glyph.as_cluster() {
                 Some(number) => {
-                    let cluster = other.clusters.value(number);
-                    from.glyph.with_cluster(self.clusters.number(cluster))
+                    let cluster = other.clusters.text(number);
+                    match self.clusters.number(cluster) {
+                        Some(number) => from.glyph.with_cluster(number),
+                        None => from.glyph.with_char(base_of(cluster)),
+                    }
                 }
                 None => from.glyph,
             };
@@ -76,9 +80,7 @@ impl Screen {
                 self.grid_mut().row_mut(row).write(col, Cell { glyph, style, tick });
             }
         }
-        if self.styles.is_full() || self.clusters.is_full() {
-            self.sweep_tables();
-        }
+        self.sweep_tables();
     }
 
     /// Puts the cursor where it is known to be.

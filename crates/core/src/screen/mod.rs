@@ -9,6 +9,7 @@
 
 mod cell;
 mod charset;
+mod clusters;
 mod csi;
 mod cursor;
 mod dump;
@@ -49,6 +50,8 @@ use crate::style::Style;
 
 use cell::Cell;
 use charset::Charsets;
+pub use clusters::CLUSTERS_MAX;
+use clusters::Clusters;
 pub use echo::{ECHO_MAX, EchoBy};
 use echo::{Echo, EchoCell};
 pub use event::{EVENTS_MAX, Event, MARK_MAX, Mark, UNKNOWN_MAX};
@@ -62,6 +65,7 @@ use palette::Palette;
 pub(crate) use palette::{default_rgb, nearest_basic};
 use parser::Parser;
 use perform::Performer;
+pub use text::{COL_MARKS_MAX, ROW_MARKS_MIN};
 
 /// The most columns a screen can have. No display is wider, and it bounds what a program can cost.
 pub const COLS_MAX: usize = 1000;
@@ -158,7 +162,7 @@ pub struct Screen {
     cwd: Option<String>,
     palette: Palette,
     styles: Interner<Style>,
-    clusters: Interner<Box<str>>,
+    clusters: Clusters,
     links: Links,
 
     /// What was typed, while its echo may come.
@@ -215,7 +219,7 @@ impl Screen {
             cwd: None,
             palette: Palette::default(),
             styles: Interner::default(),
-            clusters: Interner::default(),
+            clusters: Clusters::default(),
             links: Links::default(),
             echo: None,
             replies: Vec::new(),
@@ -384,21 +388,26 @@ impl Screen {
             self.renumber(|cell| cell.style = moved[cell.style as usize]);
             self.scrollback.forget_style_numbers();
         }
-        if self.clusters.is_full() {
-            let mut used = vec![false; self.clusters.len()];
-            self.add_work(2 * self.rows * self.cols);
-            self.renumber(|cell| {
-                if let Some(number) = cell.glyph.as_cluster() {
-                    used[number as usize] = true;
-                }
-            });
-            let moved = self.clusters.sweep(&used);
-            self.renumber(|cell| {
-                if let Some(number) = cell.glyph.as_cluster() {
-                    cell.glyph = cell.glyph.with_cluster(moved[number as usize]);
-                }
-            });
+        if self.clusters.is_sweep_due(self.rows * self.cols) {
+            self.sweep_clusters();
         }
+    }
+
+    /// Forgets the clusters that no cell uses any more.
+    fn sweep_clusters(&mut self) {
+        let mut used = vec![false; self.clusters.len()];
+        self.add_work(2 * self.rows * self.cols);
+        self.renumber(|cell| {
+            if let Some(number) = cell.glyph.as_cluster() {
+                used[number as usize] = true;
+            }
+        });
+        let moved = self.clusters.sweep(&used);
+        self.renumber(|cell| {
+            if let Some(number) = cell.glyph.as_cluster() {
+                cell.glyph = cell.glyph.with_cluster(moved[number as usize]);
+            }
+        });
     }
 
     fn renumber(&mut self, mut change: impl FnMut(&mut Cell)) {

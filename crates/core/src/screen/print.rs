@@ -241,7 +241,9 @@ impl Performer<'_, '_> {
             s.combine(c);
         } else if (s.position.row, s.position.col) == (row, col + 1) {
             // The emoji form of a narrow character takes a second column.
-            s.combine(c);
+            if !s.combine(c) {
+                return true;
+            }
             self.before_loss(&Area { rows: row..row + 1, cols: col + 1..col + 2 });
             let s = &mut *self.screen;
             let cell = s.grid().cell(row, col);
@@ -253,7 +255,10 @@ impl Performer<'_, '_> {
             s.position.pending_wrap = false;
             self.erase_here(1);
             self.wrap();
-            let glyph = Glyph::cluster(self.screen.clusters.number(&text.into_boxed_str()));
+            let glyph = match self.screen.clusters.number(&text) {
+                Some(number) => Glyph::cluster(number),
+                None => before.glyph,
+            };
             self.print_glyph(glyph, 2);
         }
         true
@@ -292,25 +297,25 @@ impl Screen {
 
     pub(super) fn glyph_text(&self, glyph: Glyph) -> String {
         match (glyph.as_cluster(), glyph.as_char()) {
-            (Some(number), _) => self.clusters.value(number).to_string(),
+            (Some(number), _) => self.clusters.text(number).to_owned(),
             (None, Some(c)) => c.to_string(),
             (None, None) => String::new(),
         }
     }
 
-    /// Adds a combining character to the one before the cursor.
-    fn combine(&mut self, c: char) {
-        let Some((row, col)) = self.cell_before() else { return };
+    /// Adds a combining character to the one before the cursor, and returns whether there was room for it.
+    fn combine(&mut self, c: char) -> bool {
+        let Some((row, col)) = self.cell_before() else { return false };
         let cell = self.grid().cell(row, col);
         let mut text = self.glyph_text(cell.glyph);
         if text.len() + c.len_utf8() > CLUSTER_MAX {
-            return;
+            return false;
         }
         text.push(c);
         self.sweep_tables();
         // Sweeping may have renumbered the cell.
         let cell = self.grid().cell(row, col);
-        let number = self.clusters.number(&text.into_boxed_str());
+        let Some(number) = self.clusters.number(&text) else { return false };
         let (glyph, tick) = (cell.glyph.with_cluster(number), self.tick);
         let grid_row = self.grid_mut().row_mut(row);
         grid_row.update(col, Cell { glyph, tick, ..cell });
@@ -318,5 +323,6 @@ impl Screen {
             let spacer = grid_row.cells()[col + 1];
             grid_row.update(col + 1, Cell { tick, ..spacer });
         }
+        true
     }
 }

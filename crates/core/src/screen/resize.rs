@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::cell::{Cell, Glyph};
+use super::clusters::Clusters;
 use super::grid::{Grid, GridRow};
 use super::{COLS_MAX, Position, ROWS_MAX, Screen};
 use crate::intern::Interner;
@@ -41,6 +42,8 @@ impl Screen {
         if (cols, rows) == (self.cols, self.rows) {
             return;
         }
+        // Lines that come back from the scrollback bring their clusters, and what no cell shows takes no room from them.
+        self.sweep_clusters();
         self.resize_main(cols, rows);
         self.resize_alternate(cols, rows);
         for col in self.tabs.len()..cols {
@@ -270,11 +273,7 @@ fn wrap_line(
 }
 
 /// The cells of a line of the scrollback.
-fn cells_of(
-    row: &Row,
-    styles: &mut Interner<Style>,
-    clusters: &mut Interner<Box<str>>,
-) -> Vec<Cell> {
+fn cells_of(row: &Row, styles: &mut Interner<Style>, clusters: &mut Clusters) -> Vec<Cell> {
     let styled = row.styles().last().map_or(0, |span| usize::from(span.to));
     // A wrapped row ends where the next one goes on, whatever stands in a column after that.
     let len = if row.is_wrapped() { row.end() } else { row.width().max(styled) };
@@ -288,7 +287,8 @@ fn cells_of(
         let mut chars = text.chars();
         let glyph = match (chars.next(), chars.next()) {
             (Some(c), None) => Glyph::char(c),
-            _ => Glyph::cluster(clusters.number(&text.into())),
+            (Some(base), _) => clusters.number(text).map_or(Glyph::char(base), Glyph::cluster),
+            (None, _) => Glyph::BLANK,
         };
         cells[col].glyph = if wide { glyph.wide() } else { glyph };
         if wide {
