@@ -13,6 +13,7 @@ use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::backend::leaders::{self, LeadersFile};
 use crate::backend::processes;
 use crate::mcp::{Host, Options};
 use crate::socket::{self, Clients, Listener};
@@ -70,17 +71,20 @@ pub async fn run(
     let listener = Listener::bind(path)?;
     let programs = Listener::bind(socket::daemon_program_path()?)?;
     let leaders_path = listener.path().with_file_name("leaders");
-    let leaders = std::fs::read_to_string(&leaders_path).unwrap_or_default();
-    let leaders = leaders.lines().filter_map(|line| line.parse().ok()).collect();
+    let leaders = leaders::read(&leaders_path);
     let strays = if died {
         processes::end_strays(socket::SOCKET_VARIABLE, programs.path(), &leaders).await
     } else {
         0
     };
     let _ = std::fs::remove_file(&leaders_path);
+    let leaders = LeadersFile::create(leaders_path);
     let host = Host::new(options);
     host.sessions.set_socket(programs.path());
-    host.sessions.set_leaders(leaders_path);
+    // Without the file less is found after a kill; nothing else depends on it.
+    if let Ok(leaders) = leaders {
+        host.sessions.set_leaders(leaders);
+    }
     host.sessions.signals.keep_journal(&listener.path().with_file_name("channels.log"))?;
     let serving = CancellationToken::new();
     let serve = |listener: Listener, clients| {

@@ -10,7 +10,6 @@ pub use named::{IfExists, Spawned};
 pub(crate) use start::DEFAULT_PATH;
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,6 +21,7 @@ use tokio::time::Instant;
 
 use self::failed::spawn_failed;
 use self::start::{integration, resolve};
+use crate::backend::leaders::{Leader, LeadersFile};
 use crate::backend::processes::{self, Survivor};
 use crate::backend::pty::Pty;
 use crate::backend::{orphans, tmux};
@@ -125,6 +125,8 @@ pub struct Entry {
     pub command: String,
     /// The program's number.
     pub pid: Pid,
+    /// The leader as the file of leaders has it.
+    leader: Option<Leader>,
     /// When it was started, in milliseconds since 1970.
     pub created_ms: u64,
     /// Lines that it may keep.
@@ -200,9 +202,8 @@ pub struct Sessions {
     pub tmux_channels: tmux::channels::Waiters,
     /// Where programs reach the server, once it listens.
     socket: OnceLock<PathBuf>,
-    /// Where the numbers of the leaders are written down, for whoever cleans up after a server that was
-    /// killed.
-    leaders: OnceLock<PathBuf>,
+    /// The file that names the session leaders, for the one that cleans up after a server that was killed.
+    leaders: OnceLock<LeadersFile>,
     /// The secrets that may be typed, once they are declared.
     secrets: OnceLock<Secrets>,
     /// What the operator allows, once it is known.
@@ -248,9 +249,9 @@ impl Sessions {
         }
     }
 
-    /// Says where to write down the numbers of leaders.
-    pub fn set_leaders(&self, path: PathBuf) {
-        let _ = self.leaders.set(path);
+    /// Sets the file of the session leaders.
+    pub fn set_leaders(&self, file: LeadersFile) {
+        let _ = self.leaders.set(file);
     }
 
     /// Where programs reach the server, if it listens.
@@ -316,11 +317,7 @@ impl Sessions {
             spawn_failed(&spec, &error)
         })?;
         let pid = pty.pid();
-        if let Some(path) = self.leaders.get() {
-            // Without it less is found after a kill; nothing else depends on it.
-            let file = std::fs::File::options().append(true).create(true).open(path);
-            let _ = file.and_then(|mut file| writeln!(file, "{}", pid.as_raw_nonzero()));
-        }
+        let leader = self.leaders.get().and_then(|file| file.add(pid));
         let is_wrapped = self.policy().spawn.is_wrapped();
         let begun = Begun { shell: integration, recorder, is_wrapped };
         let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
@@ -332,6 +329,7 @@ impl Sessions {
             name: spec.name.clone(),
             command,
             pid,
+            leader,
             created_ms,
             scrollback,
             handle,
@@ -375,6 +373,12 @@ impl Sessions {
             let survivors =
                 if keep { end(&entry, ending).await } else { end_for_good(&entry, ending).await };
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
+            if let (Some(file), Some(leader)) = (sessions.leaders.get(), entry.leader)
+                && !keep
+                && survivors.is_empty()
+            {
+                file.remove(leader);
+            }
             survivors
         };
         let closed = tokio::spawn(close).await;

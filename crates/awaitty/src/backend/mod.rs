@@ -2,6 +2,7 @@
 
 pub mod aside;
 pub mod foreground;
+pub mod leaders;
 pub mod limits;
 pub mod line;
 pub mod orphans;

@@ -18,6 +18,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use tokio::time::Instant;
 
 use super::aside;
+use super::leaders::{self, Leader};
 use super::orphans::{self, Claim};
 use crate::socket::SESSION_VARIABLE;
 use crate::{policy, text};
@@ -204,7 +205,7 @@ pub(super) fn is_tmux_server(pid: i32) -> bool {
 
 /// Kills what a server left that was killed itself: the processes that carry its socket in their environment
 /// and are not ours, and those of the sessions that its leaders led. Returns how many there were.
-pub async fn end_strays(variable: &str, socket: &Path, leaders: &BTreeSet<i32>) -> usize {
+pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> usize {
     let mark = [variable.as_bytes(), b"=", socket.as_os_str().as_bytes()].concat();
     let mut ended = BTreeSet::new();
     for _ in 0..KILL_ROUNDS {
@@ -220,19 +221,9 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &BTreeSet<i32>) 
             !process.zombie && !ours.contains(pid) && !carries_any(*pid, &session_mark("tmux:"))
         };
         let marked = all.iter().filter(|(pid, p)| lives(pid, p) && carries(**pid, &mark));
-        // What has cleared its environment is still in the session of one that has not.
-        let mut sessions: BTreeSet<i32> =
-            marked.clone().map(|(_, process)| process.session).collect();
-        // A leader that is gone has left its number to its session; one that lives without the mark is
-        // somebody else by that number.
-        let is_gone = |leader: &&i32| all.get(leader).is_none_or(|process| process.zombie);
-        sessions.extend(leaders.iter().filter(is_gone));
-        let marked: BTreeSet<i32> = marked.map(|(&pid, _)| pid).collect();
-        let is_stray = |pid: &i32, process: &Process| {
-            lives(pid, process) && (marked.contains(pid) || sessions.contains(&process.session))
-        };
-        let found: Vec<i32> =
-            all.iter().filter(|(pid, p)| is_stray(pid, p)).map(|(&pid, _)| pid).collect();
+        let marked = marked.map(|(&pid, _)| pid).collect();
+        let mut found = leaders::strays(&all, leaders, &marked);
+        found.retain(|pid| all.get(pid).is_some_and(|process| lives(pid, process)));
         if found.is_empty() {
             break;
         }

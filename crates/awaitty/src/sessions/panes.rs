@@ -106,6 +106,7 @@ impl Sessions {
             name: name.map(str::to_owned),
             command: found.command,
             pid,
+            leader: None,
             created_ms: found.created.saturating_mul(1000),
             scrollback: history,
             handle: Driver::start_pane(pane, pid, &capture, history, None),
@@ -184,6 +185,7 @@ impl Sessions {
             command: shell_words::join(&spec.argv),
             name: spec.name.clone(),
             pid,
+            leader: None,
             created_ms: wall_clock_ms(),
             scrollback: spec.scrollback,
             handle: Driver::start_pane(

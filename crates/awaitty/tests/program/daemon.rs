@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 
 use crate::client::{Home, Server};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::{Value, json};
 
@@ -110,6 +111,37 @@ fn a_daemon_that_was_killed_is_cleaned_up_after() {
     assert!(!all_commands().iter().any(|command| command.starts_with(&bare)));
     let (_, _, errors) = home.run(&["search", "UP"]);
     assert_eq!(errors, "", "it is said once");
+}
+
+#[test]
+fn leaders_of_an_older_version_are_not_looked_for_after_a_kill() {
+    let home = Home::new("recycled");
+    home.json(&["spawn", "--name", "a", "--", "cat"]);
+    let leaders = home.dir.join("awaitty/leaders");
+    let written = fs::read_to_string(&leaders).unwrap();
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    assert!(written.starts_with(&boot_id) && written.lines().count() == 2, "{written:?}");
+    // A session that is not ours, whose leader has ended.
+    let script = "sleep 1000 >/dev/null 2>&1 & echo $$ $!";
+    let started = Command::new("setsid").args(["sh", "-c", script]).output().unwrap();
+    let started = String::from_utf8(started.stdout).unwrap();
+    let (leader, other) = started.trim().split_once(' ').unwrap();
+    let other = Pid::from_raw(other.parse().unwrap()).unwrap();
+    let process = pidfd_open(other, PidfdFlags::empty()).unwrap();
+    fs::write(&leaders, format!("{leader}\n")).unwrap();
+    let pid = daemon_pid(&home);
+    let guard = guard_of(pid);
+    kill_process(pid, Signal::KILL).unwrap();
+    wait_for_end(guard);
+    let errors = home.run(&["search", "x"]).2;
+    assert!(errors.contains("the daemon before had died"), "{errors}");
+    let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&Timespec::default()));
+    assert_eq!(ended, Ok(0), "it lives");
+    kill_process(other, Signal::KILL).unwrap();
+    // No line is left of a session that is closed.
+    home.json(&["spawn", "--name", "a", "--", "cat"]);
+    home.json(&["close-session", "a"]);
+    assert_eq!(fs::read_to_string(&leaders).unwrap(), boot_id);
 }
 
 #[test]
