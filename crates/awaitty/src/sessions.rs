@@ -373,17 +373,23 @@ impl Sessions {
             let survivors =
                 if keep { end(&entry, ending).await } else { end_for_good(&entry, ending).await };
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
-            if let (Some(file), Some(leader)) = (sessions.leaders.get(), entry.leader)
-                && !keep
-                && survivors.is_empty()
-            {
-                file.remove(leader);
+            if !keep {
+                sessions.forget_leader(&entry, &survivors);
             }
             survivors
         };
         let closed = tokio::spawn(close).await;
         // What panicked has ended nothing, and must not be told as if it had.
         closed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+    }
+
+    /// Removes the leader of a closed session from the file of leaders, unless processes are left of it.
+    fn forget_leader(&self, entry: &Entry, survivors: &[Survivor]) {
+        if let (Some(file), Some(leader)) = (self.leaders.get(), entry.leader)
+            && survivors.is_empty()
+        {
+            file.remove(leader);
+        }
     }
 
     /// Ends everything, because the server does.

@@ -109,7 +109,9 @@ impl Sessions {
             self.check_start(&spec, &holder).await?;
             holder.is_ending.store(true, Ordering::Relaxed);
             let ending = Ending::Kill(Signal::HUP, policy::GRACE);
-            survivors.extend(end_for_good(&holder, ending).await);
+            let left = end_for_good(&holder, ending).await;
+            self.forget_leader(&holder, &left);
+            survivors.extend(left);
             if let Some(started) = self.start_over(&spec, &holder).await {
                 return started.map(|entry| done(entry, survivors)).map_err(|error| {
                     let label = holder.label();

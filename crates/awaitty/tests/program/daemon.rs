@@ -138,8 +138,10 @@ fn leaders_of_an_older_version_are_not_looked_for_after_a_kill() {
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&Timespec::default()));
     assert_eq!(ended, Ok(0), "it lives");
     kill_process(other, Signal::KILL).unwrap();
-    // No line is left of a session that is closed.
+    // No line is left of a session that was restarted or closed.
     home.json(&["spawn", "--name", "a", "--", "cat"]);
+    home.json(&["restart", "a"]);
+    assert_eq!(fs::read_to_string(&leaders).unwrap().lines().count(), 2);
     home.json(&["close-session", "a"]);
     assert_eq!(fs::read_to_string(&leaders).unwrap(), boot_id);
 }
