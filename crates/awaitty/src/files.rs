@@ -61,7 +61,7 @@ pub fn write(path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
     write_in(folders(), path, |file| file.write_all(bytes)).map(|(path, ())| path)
 }
 
-/// As [`write`], with whatever `fill` writes.
+/// Writes a new file as [`write()`] does, with the bytes that `fill` writes.
 ///
 /// # Errors
 /// If it may not be written there, or cannot be; also if `fill` fails.
