@@ -246,6 +246,9 @@ impl Driver {
         if let Some(Integration { nonce, kind, file, .. }) = begun.shell {
             let group = (!begun.is_wrapped).then(|| self.pid());
             self.trust(&nonce, Some(kind), group);
+            if begun.is_wrapped {
+                self.shells.take_group_later(nonce.as_str());
+            }
             self.shells.keep_file(file);
         }
     }

@@ -130,9 +130,9 @@ impl Driver {
         self.io.as_ref().is_some_and(|io| io.input_modes().is_secret())
     }
 
-    /// Trusts the marks of a shell of that kind, which has the terminal.
+    /// Trusts the marks of a shell of that kind, which we did not start.
     pub fn trust_shell(&mut self, nonce: &Nonce, kind: Kind) {
-        self.trust(nonce, Some(kind), self.io.as_ref().and_then(Io::foreground_group));
+        self.trust(nonce, Some(kind), None);
     }
 
     pub(super) fn trust(&mut self, nonce: &Nonce, kind: Option<Kind>, group: Option<i32>) {
@@ -164,9 +164,8 @@ impl Driver {
     ) -> Result<CommandId, SendError> {
         self.send(keys, text)?;
         if delivery.sentinel {
-            let group = self.io.as_ref().and_then(Io::foreground_group);
             self.nonces.add(&delivery.nonce);
-            self.shells.trust_sentinel(&delivery.nonce, group);
+            self.shells.trust_sentinel(&delivery.nonce);
         }
         let now = self.now();
         let id = self.session.start_command(now, delivery);

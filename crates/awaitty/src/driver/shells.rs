@@ -18,8 +18,8 @@ const LOOKS_MAX: usize = 16;
 /// A shell whose marks are trusted.
 struct TrustedShell {
     kind: Option<Kind>,
-    /// Its process group, where the kernel shows it: not in a pane. Of a remote shell, the group of the program that
-    /// leads there, such as ssh.
+    /// Its process group, of a shell that we started in a PTY. Others are trusted by their nonce: their prompts run jobs in
+    /// ways that we do not know, and the kernel does not show a remote shell.
     group: Option<i32>,
 }
 
@@ -32,6 +32,8 @@ pub(super) struct TrustedShells {
     /// The foreground group when a line was typed that the shell reads after its present command. The command that this
     /// line starts may have the terminal already when the end of the present one is read.
     typed_over: Option<i32>,
+    /// The nonce of a shell whose process group is taken at the first input at its prompt.
+    without_group: Option<String>,
     /// The file that the first shell reads its nonce from, until it has.
     nonce_file: Option<NonceFile>,
 }
@@ -43,12 +45,17 @@ impl TrustedShells {
         shell.kind = shell.kind.or(kind);
     }
 
+    /// Takes the process group of a trusted shell at the first input at its prompt.
+    pub(super) fn take_group_later(&mut self, nonce: &str) {
+        self.without_group = Some(nonce.to_owned());
+    }
+
     /// Trusts the marks of one command, instead of those of the last such command.
-    pub(super) fn trust_sentinel(&mut self, nonce: &str, group: Option<i32>) {
+    pub(super) fn trust_sentinel(&mut self, nonce: &str) {
         if let Some(last) = self.sentinel.replace(nonce.to_owned()) {
             self.by_nonce.remove(&last);
         }
-        self.trust(nonce, None, group);
+        self.trust(nonce, None, None);
     }
 
     /// Keeps the file of a nonce until its shell has read it.
@@ -74,10 +81,12 @@ impl TrustedShells {
     pub(super) fn note_input(&mut self, text: &str, session: &Session, group: Option<i32>) {
         let lines = text.matches(['\r', '\n']).count();
         let is_at_prompt = session.is_at_prompt();
-        if let Some(nonce) = session.shell_nonce().filter(|_| is_at_prompt)
-            && let Some(shell) = self.by_nonce.get_mut(nonce)
+        if is_at_prompt
+            && let Some(nonce) =
+                self.without_group.take_if(|nonce| session.shell_nonce() == Some(nonce.as_str()))
+            && let Some(shell) = self.by_nonce.get_mut(&nonce)
         {
-            shell.group = shell.group.or(group);
+            shell.group = group;
         }
         if lines > usize::from(is_at_prompt) {
             self.typed_over = group;

@@ -12,9 +12,7 @@ if status is-interactive; and set -q AWAITTY_NONCE_FILE
     # Not in the environment, which stays readable in /proc.
     builtin read -gu AWAITTY_NONCE <$AWAITTY_NONCE_FILE
     # In a sandbox the file may be read-only.
-    begin
-        builtin echo -n >$AWAITTY_NONCE_FILE
-    end 2>/dev/null
+    begin; builtin echo -n >$AWAITTY_NONCE_FILE; end 2>/dev/null
     set -e AWAITTY_NONCE_FILE
 end
 if status is-interactive; and test -n "$AWAITTY_NONCE"
