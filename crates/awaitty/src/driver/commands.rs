@@ -141,6 +141,18 @@ impl Driver {
         self.shells.trust(nonce.as_str(), kind, group);
     }
 
+    /// Returns the directory of a command that has ended. If the mark with it did not count, because a job of the prompt had
+    /// the terminal when it was read, the kernel shows the directory of the shell.
+    pub fn directory_of(&self, command: &Command) -> Option<String> {
+        let by_kernel = || {
+            command.ended?;
+            let group = self.shells.group(&self.session)?;
+            let path = std::fs::read_link(format!("/proc/{group}/cwd")).ok()?;
+            path.into_os_string().into_string().ok()
+        };
+        command.cwd.clone().or_else(by_kernel)
+    }
+
     /// The innermost shell whose marks are known.
     pub fn shell(&self) -> Option<(Nonce, Kind)> {
         self.shells.innermost(&self.session)

@@ -95,6 +95,11 @@ impl TrustedShells {
         }
     }
 
+    /// Returns the process group of the innermost shell, which is the PID of the shell.
+    pub(super) fn group(&self, session: &Session) -> Option<i32> {
+        session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group)
+    }
+
     /// Returns whether the kernel can show the innermost shell. Elsewhere its marks are all there is.
     pub(super) fn is_visible(&self, session: &Session, io: Option<&Io>) -> bool {
         let group = session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group);

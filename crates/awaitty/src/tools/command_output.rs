@@ -52,7 +52,7 @@ impl CommandDone {
         CommandDone {
             command_id: Some(command.id.0),
             output: Some(Bound::default().apply(&output).0),
-            cwd: command.cwd.as_deref().map(text::visible),
+            cwd: driver.directory_of(command).as_deref().map(text::visible),
         }
     }
 
@@ -180,8 +180,10 @@ impl CommandView {
     /// Returns what a terminal knows of a command, if it knows it.
     pub(super) fn of(driver: &Driver, id: CommandId) -> Option<CommandView> {
         let session = driver.session();
+        let mut command = session.command(id)?.clone();
+        command.cwd = driver.directory_of(&command);
         Some(CommandView {
-            command: session.command(id)?.clone(),
+            command,
             output: session.command_output(id),
             kind: driver.kind_of(id),
             exit: session.exit(),
