@@ -1,4 +1,5 @@
-//! One call of a tool: who may make it, its progress, its answer, and its entry in the audit log.
+//! One call of a tool: who may make it, its progress, its answer, and its entry in the audit log. Reads of resources have
+//! entries, too.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -38,11 +39,13 @@ impl Audited<'_> {
                 self.entry.seq = structured["seq"].as_u64();
                 self.entry.session_id = text("session_id").or(self.entry.session_id.take());
             }
-            Err(ToolError { code, message }) => {
-                self.entry.outcome = (*code).to_owned();
-                self.entry.message = Some(message.clone());
-            }
+            Err(error) => self.note_error(error),
         }
+    }
+
+    fn note_error(&mut self, error: &ToolError) {
+        self.entry.outcome = error.code.to_owned();
+        self.entry.message = Some(error.message.clone());
     }
 }
 
@@ -82,6 +85,17 @@ impl Server {
         context: &RequestContext<RoleServer>,
         is_typed_hidden: &Arc<AtomicBool>,
     ) -> Option<Audited<'_>> {
+        let is_typed_hidden = Arc::clone(is_typed_hidden);
+        self.audited_method(tool.name, arguments, context, is_typed_hidden)
+    }
+
+    fn audited_method(
+        &self,
+        name: &str,
+        arguments: &Value,
+        context: &RequestContext<RoleServer>,
+        is_typed_hidden: Arc<AtomicBool>,
+    ) -> Option<Audited<'_>> {
         if !self.host.has_audit() {
             return None;
         }
@@ -92,14 +106,36 @@ impl Server {
         }
         let entry = AuditEntry {
             who,
-            tool: tool.name.to_owned(),
+            tool: name.to_owned(),
             arguments: arguments.clone(),
             session_id: arguments["session_id"].as_str().map(str::to_owned),
             outcome: ABANDONED.to_owned(),
             ..AuditEntry::default()
         };
-        let is_typed_hidden = Arc::clone(is_typed_hidden);
         Some(Audited { host: &self.host, entry, started: Instant::now(), is_typed_hidden })
+    }
+
+    /// Reads a resource for the client, and writes the read to the audit log under the name of its method.
+    pub(super) async fn use_resource<T>(
+        &self,
+        method: &str,
+        uri: &str,
+        context: &RequestContext<RoleServer>,
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        let arguments = json!({"uri": uri});
+        let mut audited = self.audited_method(method, &arguments, context, Arc::default());
+        let result = match self.check_resources() {
+            Ok(()) => work.await,
+            Err(refused) => Err(refused),
+        };
+        if let Some(audited) = &mut audited {
+            match &result {
+                Ok(_) => audited.entry.outcome = "ok".to_owned(),
+                Err(error) => audited.note_error(error),
+            }
+        }
+        result
     }
 
     async fn check_and_call(

@@ -194,10 +194,11 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.check_resources()?;
-        let text = resources::read(&self.host.sessions, &request.uri).await.map_err(not_found)?;
+        let read = resources::read(&self.host.sessions, &request.uri);
+        let read = self.use_resource("resources/read", &request.uri, &context, read);
+        let text = read.await.map_err(not_found)?;
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into())
     }
 
@@ -222,9 +223,10 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.check_resources()?;
-        let (host, uri, peer) = (Arc::clone(&self.host), request.uri, context.peer);
-        let now = resources::now(&host.sessions, &uri).await.map_err(not_found)?;
+        let (host, uri) = (Arc::clone(&self.host), request.uri);
+        let now = resources::now(&host.sessions, &uri);
+        let now = self.use_resource("resources/subscribe", &uri, &context, now);
+        let (now, peer) = (now.await.map_err(not_found)?, context.peer);
         let ended = CancellationToken::new();
         self.watched().insert(uri.clone(), ended.clone().drop_guard());
         tokio::spawn(ended.run_until_cancelled_owned(async move {
@@ -255,7 +257,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.check_resources()?;
+        self.check_resources().map_err(not_found)?;
         let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
         let watch = |uri: String| {
             let (host, sink) = (Arc::clone(&self.host), context.sink().clone());
@@ -305,12 +307,12 @@ impl Server {
     }
 
     /// Checks that the caller may read resources, which are of all sessions.
-    fn check_resources(&self) -> Result<(), ErrorData> {
+    fn check_resources(&self) -> Result<(), ToolError> {
         match self.connection.caller {
             Caller::User | Caller::Reader => Ok(()),
-            Caller::Program(_) => Err(ErrorData::resource_not_found(
+            Caller::Program(_) => Err(ToolError::new(
+                "denied",
                 "a program in a terminal reads its own session with the tools snapshot and read_output",
-                None,
             )),
         }
     }

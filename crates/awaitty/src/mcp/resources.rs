@@ -27,23 +27,39 @@ enum Part {
     Output,
 }
 
+impl Part {
+    /// Returns the tool that shows the same. The policy's rule about it holds for the resource, too.
+    fn tool(self) -> &'static str {
+        match self {
+            Part::Screen => "snapshot",
+            Part::Output => "read_output",
+        }
+    }
+}
+
 const PARTS: [(&str, &str, Part); 2] = [
     ("screen://", "The screen as text", Part::Screen),
     ("output://", "The lines of output, also those that left the screen", Part::Output),
 ];
 
-/// The resources there are: two a terminal.
+fn is_allowed(sessions: &Sessions, part: Part) -> bool {
+    sessions.policy().check_tool(part.tool()).is_ok()
+}
+
+/// Returns the resources that the policy allows: two per terminal.
 pub(super) fn list(sessions: &Sessions) -> Vec<Resource> {
     let of = |entry: &Arc<Entry>| {
         let (id, label) = (entry.id.clone(), text::visible(entry.label()));
-        PARTS.map(|(scheme, what, _)| {
+        let allowed = PARTS.into_iter().filter(|(.., part)| is_allowed(sessions, *part));
+        let resources = allowed.map(|(scheme, what, _)| {
             Resource::new(
                 format!("{scheme}{id}"),
                 format!("{label} {}", scheme.trim_end_matches("://")),
             )
             .with_description(what)
             .with_mime_type("text/plain")
-        })
+        });
+        resources.collect::<Vec<Resource>>()
     };
     sessions.all().iter().flat_map(of).collect()
 }
@@ -61,6 +77,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 async fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, Part), ToolError> {
     for (scheme, _, part) in PARTS {
         if let Some(id) = uri.strip_prefix(scheme) {
+            sessions.policy().check_tool(part.tool())?;
             return Ok((sessions.find(Some(id)).await?, part));
         }
     }
@@ -80,8 +97,11 @@ pub(super) async fn read(sessions: &Sessions, uri: &str) -> Result<String, ToolE
     Ok(text::cut(lines.join("\n"), policy::limits().result_chars, how))
 }
 
-/// The ids and names of terminals that begin like that.
+/// Returns the IDs and names of terminals with a resource that begin like that.
 pub(super) fn complete(sessions: &Sessions, begun: &str) -> Vec<String> {
+    if !PARTS.iter().any(|(.., part)| is_allowed(sessions, *part)) {
+        return Vec::new();
+    }
     let all = sessions.all();
     let names = all.iter().flat_map(|entry| [Some(entry.id.clone()), entry.name.clone()]);
     names.flatten().filter(|name| name.starts_with(begun)).take(policy::COMPLETIONS_MAX).collect()

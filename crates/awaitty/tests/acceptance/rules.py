@@ -104,6 +104,16 @@ async def policy_tools():
         await denied(s, "tools.deny", "screenshot", session_id=sid)
         await denied(s, "tools.deny", "run_steps", session_id=sid, steps=[{"run": "echo FORGED"}])
         expect("FORGED" not in await s.text(sid), "nothing run", await s.text(sid))
+    async with ruled('[tools]\ndeny = ["snapshot"]\n') as (s, _):
+        sid = await s.spawn("cat")
+        listed = [str(resource.uri) for resource in (await s.session.list_resources()).resources]
+        expect(listed == [f"output://{sid}"], "a list without screens", listed)
+        await s.session.read_resource(f"output://{sid}")
+        try:
+            result = await s.session.read_resource(f"screen://{sid}")
+        except Exception as error:
+            result = error
+        expect("tools.deny" in str(result), "a denial", result)
     async with ruled('[tools]\nallow = ["snapshot", "run_steps"]\n') as (s, _):
         await denied(s, "tools.allow", "spawn", command="cat")
 
@@ -233,6 +243,7 @@ async def policy_audit_log():
         await s.ok("send_input", session_id=sid, input=f"echo {secret}\n")
         await s.ok("wait_for_text", session_id=sid, pattern="NEVER", timeout_ms=1)
         await denied(s, "tools.deny", "screenshot", session_id=sid)
+        await s.session.read_resource(f"screen://{sid}")
         seq = (await s.ok("snapshot", session_id=sid))["seq"]
         for _ in range(100):
             logged = entries(path)
@@ -240,7 +251,7 @@ async def policy_audit_log():
                 break
             await asyncio.sleep(0.02)
         outcomes = {(one["tool"], one["outcome"]) for one in logged}
-        wanted = {("spawn", "ok"), ("send_input", "met"), ("wait_for_text", "timeout"), ("screenshot", "denied"), ("snapshot", "ok")}
+        wanted = {("spawn", "ok"), ("send_input", "met"), ("wait_for_text", "timeout"), ("screenshot", "denied"), ("resources/read", "ok"), ("snapshot", "ok")}
         expect(wanted <= outcomes, "all calls with their ends", sorted(outcomes))
         via = "http" if harness.TRANSPORT == "http" else "stdio"
         expect(all(one["who"]["via"] == via and one["who"]["client"] for one in logged), "who called", logged[0])
