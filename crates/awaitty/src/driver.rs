@@ -244,11 +244,12 @@ impl Driver {
         self.untouched = Some(untouched);
         self.recorder = begun.recorder;
         if let Some(Integration { nonce, kind, file, .. }) = begun.shell {
-            let group = (!begun.is_wrapped).then(|| self.pid());
+            let group = if begun.is_wrapped {
+                shells::Group::AtPrompt
+            } else {
+                shells::Group::Known(self.pid())
+            };
             self.trust(&nonce, Some(kind), group);
-            if begun.is_wrapped {
-                self.shells.take_group_later(nonce.as_str());
-            }
             self.shells.keep_file(file);
         }
     }

@@ -7,6 +7,8 @@ pub(crate) struct Params<'m> {
     pub(crate) word: Option<&'m str>,
     pub(crate) status: Option<i32>,
     pub(crate) is_secondary: bool,
+    /// An end that the prompt repeats.
+    pub(crate) is_repeated: bool,
     cwd: Option<&'m str>,
     dir: Option<&'m str>,
     pub(crate) cmd: Option<&'m str>,
@@ -38,7 +40,8 @@ impl<'m> Params<'m> {
             rest = next;
             match param.split_once('=') {
                 Some(("aid", aid)) => params.aid = Some(aid),
-                Some(("k", kind)) => params.is_secondary = kind == "s",
+                Some(("k", "s")) => params.is_secondary = true,
+                Some(("k", "r")) => params.is_repeated = true,
                 Some(_) => {}
                 None => {
                     params.status = param.parse().ok();

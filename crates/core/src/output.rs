@@ -33,6 +33,18 @@ pub(crate) struct Start {
     pub(crate) is_alternate: bool,
 }
 
+/// Where a command's output ends, if more was printed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) line: Line,
+    pub(crate) col: usize,
+}
+
+impl End {
+    /// After all that was printed.
+    pub(crate) const NEWEST: End = End { line: Line(u64::MAX), col: 0 };
+}
+
 /// A text under construction of which the middle may be left out.
 #[derive(Clone, Debug)]
 pub(crate) struct Clip {
@@ -161,15 +173,15 @@ impl Screen {
         clip.finish()
     }
 
-    /// What was drawn since the start of a command's output, at most `max` characters of it: on the main screen, or
-    /// if the other was shown at the start, what is left of it there.
-    pub(crate) fn output_since(&self, start: Start, max: usize) -> Output {
+    /// Returns what was drawn between the start and the end of a command's output, at most `max` characters of it: on the
+    /// main screen, or if the other was shown at the start, what is left of it there.
+    pub(crate) fn output_between(&self, start: Start, end: End, max: usize) -> Output {
         if start.is_alternate && self.is_alternate() {
             let mut clip = Clip::new(max);
             let drawn = |row: &Row| (0..row.width()).any(|col| row.tick_at(col) > start.tick);
             let rows = (0..self.rows()).map(|row| self.row(row)).skip_while(|row| !drawn(row));
             for row in rows {
-                push_drawn(&mut clip, &row, Line(u64::MAX), start);
+                push_drawn(&mut clip, &row, Line(u64::MAX - 1), start, End::NEWEST);
             }
             return clip.finish();
         }
@@ -178,7 +190,7 @@ impl Screen {
         let off =
             (scrollback.position(start.line)..scrollback.len()).filter_map(|i| scrollback.get(i));
         for (line, row) in off {
-            push_drawn(&mut clip, &row, line, start);
+            push_drawn(&mut clip, &row, line, start, end);
         }
         // Where the screen was cleared, the output goes on above the place where it began.
         let is_above = |row: &usize| {
@@ -193,37 +205,39 @@ impl Screen {
                 (0..self.rows()).find(|&row| self.line(row) >= start.line).unwrap_or(self.rows())
             });
         for row in first..self.rows() {
-            push_drawn(&mut clip, &self.main_row(row), self.line(row), start);
+            push_drawn(&mut clip, &self.main_row(row), self.line(row), start, end);
         }
         clip.finish()
     }
 }
 
-/// Adds what was drawn of a row since the start.
-fn push_drawn(clip: &mut Clip, row: &Row, line: Line, start: Start) {
+/// Adds what was drawn of a row between the start and the end.
+fn push_drawn(clip: &mut Clip, row: &Row, line: Line, start: Start, end: End) {
+    if line > end.line {
+        return;
+    }
     let from = if line == start.line { start.col } else { 0 };
-    let text = drawn_since(row, from, start.tick).unwrap_or_default();
+    let to = if line == end.line { end.col } else { usize::MAX };
+    let text = drawn_since(row, from, to, start.tick).unwrap_or_default();
     let blanks = row.end().saturating_sub(row.width());
     clip.push_row(&text, blanks, row.is_wrapped() && !text.is_empty());
 }
 
-/// The text of a row from a column on, with blanks in the place of cells that are older than the tick;
+/// Returns the text of a row between two columns, with blanks in the place of cells that are older than the tick;
 /// `None` if all of them are.
-fn drawn_since(row: &Row, from: usize, since: Tick) -> Option<Cow<'_, str>> {
+fn drawn_since(row: &Row, from: usize, to: usize, since: Tick) -> Option<Cow<'_, str>> {
     // What was never drawn is blank, or the echo of what was typed.
     let is_old = |tick: Tick| tick.0 > 0 && tick <= since;
-    if row.newest_tick(from, usize::MAX) <= since
-        && row.ticks().iter().any(|span| is_old(span.value))
-    {
+    if row.newest_tick(from, to) <= since && row.ticks().iter().any(|span| is_old(span.value)) {
         return None;
     }
     if !row.ticks().iter().any(|span| is_old(span.value)) {
-        return Some(Cow::Borrowed(row.slice(from, usize::MAX)));
+        return Some(Cow::Borrowed(row.slice(from, to)));
     }
     let (mut text, mut byte, mut col) = (String::new(), 0, 0);
     for (bytes, wide) in row.cell_sizes() {
         let width = 1 + usize::from(wide);
-        if col >= from {
+        if (from..to).contains(&col) {
             match is_old(row.tick_at(col)) {
                 true => text.extend(std::iter::repeat_n(' ', width)),
                 false => text.push_str(&row.text()[byte..byte + bytes]),
@@ -278,7 +292,7 @@ mod tests {
     fn output_is_what_was_drawn_since_its_start() {
         let (mut screen, start) = screen("old\r\n$ cmd\r\n");
         screen.feed(b"10%\r100%\r\na\x1b[31mb\x1b[0mc\r\n\r\nend");
-        assert_eq!(screen.output_since(start, 1000).head, "100%\nabc\n\nend");
+        assert_eq!(screen.output_between(start, End::NEWEST, 1000).head, "100%\nabc\n\nend");
     }
 
     #[test]
@@ -287,35 +301,53 @@ mod tests {
         let long = "0123456789".repeat(7);
         let lines: Vec<String> = (0..50).map(|i| format!("line {i}")).collect();
         screen.feed(format!("{long}\r\n{}\r\n", lines.join("\r\n")).as_bytes());
-        assert_eq!(screen.output_since(start, 1000).head, format!("{long}\n{}", lines.join("\n")));
+        assert_eq!(
+            screen.output_between(start, End::NEWEST, 1000).head,
+            format!("{long}\n{}", lines.join("\n"))
+        );
     }
 
     #[test]
     fn a_cleared_screen_shows_what_came_after() {
         let (mut screen, start) = screen("1\r\n2\r\n3\r\n$ cmd\r\n");
         screen.feed(b"before\x1b[H\x1b[2Jafter\r\n");
-        assert_eq!(screen.output_since(start, 1000).head, "after");
+        assert_eq!(screen.output_between(start, End::NEWEST, 1000).head, "after");
     }
 
     #[test]
     fn old_text_below_the_cursor_is_not_output() {
         let (mut screen, start) = screen("1\r\n22222222\r\n3333\x1b[H");
         screen.feed(b"a\r\nb");
-        assert_eq!(screen.output_since(start, 1000).head, "a\nb");
+        assert_eq!(screen.output_between(start, End::NEWEST, 1000).head, "a\nb");
     }
 
     #[test]
     fn characters_of_several_bytes_are_output_too() {
         let (mut screen, start) = screen("$ cmd\r\n");
         screen.feed("\u{e4}\r\n\u{20ac}\r\n\u{4e16}\u{754c}!".as_bytes());
-        assert_eq!(screen.output_since(start, 1000).head, "\u{e4}\n\u{20ac}\n\u{4e16}\u{754c}!");
+        assert_eq!(
+            screen.output_between(start, End::NEWEST, 1000).head,
+            "\u{e4}\n\u{20ac}\n\u{4e16}\u{754c}!"
+        );
     }
 
     #[test]
     fn the_alternate_screen_is_not_output() {
         let (mut screen, start) = screen("$ cmd\r\n");
         screen.feed(b"x\r\n\x1b[?1049h\x1b[Hsecret\x1b[?1049ly\r\n");
-        assert_eq!(screen.output_since(start, 1000).head, "x\ny");
+        assert_eq!(screen.output_between(start, End::NEWEST, 1000).head, "x\ny");
+    }
+
+    #[test]
+    fn output_ends_where_its_end_is() {
+        let (mut screen, start) = screen("old\r\n$ cmd\r\n");
+        screen.feed(b"one\r\ntwo");
+        let cursor = screen.cursor();
+        let end = End { line: screen.line(cursor.row), col: cursor.col };
+        screen.feed(b" more\r\nprompt");
+        assert_eq!(screen.output_between(start, end, 1000).head, "one\ntwo");
+        screen.feed(b"\r\n1\r\n2\r\n3");
+        assert_eq!(screen.output_between(start, end, 1000).head, "one\ntwo");
     }
 
     #[test]

@@ -47,6 +47,8 @@ struct Level {
     is_half_typed: bool,
     /// Enters that were sent before the prompt that they will be read at.
     typed_ahead: usize,
+    /// The newest end of a command that was read while another program had the terminal.
+    deferred_end: Option<Mark>,
 }
 
 /// What is to be done after a mark.
@@ -92,7 +94,14 @@ impl Shells {
         if self.level(nonce).is_none() {
             let (phase, command) = (Phase::Unknown, None);
             let nonce = nonce.to_owned();
-            self.levels.push(Level { nonce, phase, command, is_half_typed: false, typed_ahead: 0 });
+            self.levels.push(Level {
+                nonce,
+                phase,
+                command,
+                is_half_typed: false,
+                typed_ahead: 0,
+                deferred_end: None,
+            });
         }
     }
 
@@ -239,6 +248,29 @@ impl Shells {
             Phase::Unknown | Phase::Prompting | Phase::Prompt | Phase::Continued => false,
         };
         is_suspect.then_some(nonce)
+    }
+
+    /// Ignores a mark that was read while another program than its shell had the terminal. If it ends a command, it may be
+    /// the shell's although a job of its prompt had the terminal when the mark was read. So it is kept until the shell's
+    /// next mark, which decides.
+    pub(crate) fn defer_end(&mut self, mark: Mark) {
+        let index = Params::new(&mark.params).aid.and_then(|aid| self.level(aid));
+        if let Some(index) = index.filter(|_| mark.kind == 'D') {
+            self.levels[index].deferred_end = Some(mark);
+        }
+    }
+
+    /// Returns the deferred end that a mark of the same shell shows to be genuine: its repetition, the prompt or the next
+    /// command, which follow the end. Another end shows that it was forged.
+    pub(crate) fn take_deferred_end(&mut self, mark: &Mark) -> Option<Mark> {
+        let params = Params::new(&mark.params);
+        let index = self.level(params.aid?)?;
+        let end = self.levels[index].deferred_end.take()?;
+        let is_genuine = match mark.kind {
+            'D' => params.is_repeated && params.status == Params::new(&end.params).status,
+            kind => matches!(kind, 'A' | 'B' | 'C' | 'Y'),
+        };
+        is_genuine.then_some(end)
     }
 
     /// Confirms the end of the last command: its shell reads at its prompt.

@@ -371,6 +371,46 @@ fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
 }
 
 #[test]
+fn an_end_that_is_read_while_a_job_of_the_prompt_has_the_terminal_counts() {
+    let (a, b) = (mark("A"), mark("B"));
+    let repeated = mark("D;3;k=r");
+    for at_prompt in [format!("{a}> {b}"), format!("> {b}"), format!("{repeated}{a}> {b}")] {
+        let mut session = session();
+        feed(&mut session, 0, &prompt(0));
+        session.handle_input(Time::from_ms(1), "make\r", EchoBy::Editor);
+        feed(&mut session, 2, &format!("make\r\n{}", mark("C")));
+        let id = session.running_command().expect("it runs").id;
+        let wait = wait_for(&mut session, 2, Condition::Command(id));
+        // A forged end, the real one, and then the first line of the prompt.
+        let ends = (mark("D;0;cwd=/forged"), mark("D;3;cwd=/src"));
+        feed_in_front(&mut session, 3, &format!("one\r\n{}two\r\n{}main\r\n", ends.0, ends.1));
+        assert!(session.running_command().is_some() && session.poll_ended().is_empty());
+        feed(&mut session, 4, &at_prompt);
+        assert_eq!(session.poll_ended().pop().expect("it ended").id, wait);
+        let command = session.command(id).unwrap();
+        assert_eq!((command.status, command.cwd.as_deref()), (Some(3), Some("/src")));
+        assert_eq!(session.command_output(id).head, "one\ntwo");
+        assert!(session.is_at_prompt());
+    }
+}
+
+#[test]
+fn a_forged_end_does_not_count_when_the_shell_ends_the_command() {
+    for end in ["D;3", "D;3;k=r", "D;0"] {
+        let mut session = session();
+        feed(&mut session, 0, &prompt(0));
+        let id = deliver(&mut session, 1, "make");
+        feed(&mut session, 2, &format!("{}make\r\n{}one\r\n", mark("Y"), mark("C")));
+        feed_in_front(&mut session, 3, &format!("{}two\r\n", mark("D;0;cwd=/forged")));
+        let (end, a, b) = (mark(end), mark("A"), mark("B"));
+        feed(&mut session, 4, &format!("{end}{a}$ {b}"));
+        let command = session.command(id).unwrap();
+        assert!(command.is_over() && command.cwd.is_none());
+        assert_eq!(session.command_output(id).head, "one\ntwo");
+    }
+}
+
+#[test]
 fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use awaitty_core::{Activity, COMMANDS_MAX, Command, CommandId, Delivery, Ready, TerminalWait};
 use tokio::time::Instant;
 
+use super::shells::Group;
 use super::{Driver, SendError};
 use crate::backend::Io;
 use crate::backend::foreground::{self, Foreground};
@@ -132,10 +133,10 @@ impl Driver {
 
     /// Trusts the marks of a shell of that kind, which we did not start.
     pub fn trust_shell(&mut self, nonce: &Nonce, kind: Kind) {
-        self.trust(nonce, Some(kind), None);
+        self.trust(nonce, Some(kind), Group::AtPrompt);
     }
 
-    pub(super) fn trust(&mut self, nonce: &Nonce, kind: Option<Kind>, group: Option<i32>) {
+    pub(super) fn trust(&mut self, nonce: &Nonce, kind: Option<Kind>, group: Group) {
         self.session.trust_shell(nonce.as_str());
         self.nonces.add(nonce.as_str());
         self.shells.trust(nonce.as_str(), kind, group);
@@ -144,12 +145,8 @@ impl Driver {
     /// Returns the directory of a command that has ended. If the mark with it did not count, because a job of the prompt had
     /// the terminal when it was read, the kernel shows the directory of the shell.
     pub fn directory_of(&self, command: &Command) -> Option<String> {
-        let by_kernel = || {
-            command.ended?;
-            let group = self.shells.group(&self.session)?;
-            let path = std::fs::read_link(format!("/proc/{group}/cwd")).ok()?;
-            path.into_os_string().into_string().ok()
-        };
+        let is_of_shell = command.ended.is_some() && !command.is_sentinel();
+        let by_kernel = || is_of_shell.then(|| self.shells.directory(&self.session)).flatten();
         command.cwd.clone().or_else(by_kernel)
     }
 

@@ -10,17 +10,25 @@ use awaitty_core::Session;
 
 use crate::backend::Io;
 use crate::backend::foreground::{self, Foreground};
-use crate::shell::{Kind, Nonce, NonceFile};
+use crate::shell::{self, Kind, Nonce, NonceFile};
 
 /// Looks at a foreground group that has no process: a shell that has reaped its job takes the terminal back in a moment.
 const LOOKS_MAX: usize = 16;
 
+/// The process group of a shell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    Known(i32),
+    /// Taken at the first input at the shell's prompt, where the shell has the terminal.
+    AtPrompt,
+    /// The kernel here does not show it, so the nonce decides alone.
+    Hidden,
+}
+
 /// A shell whose marks are trusted.
 struct TrustedShell {
     kind: Option<Kind>,
-    /// Its process group, of a shell that we started in a PTY. Others are trusted by their nonce: their prompts run jobs in
-    /// ways that we do not know, and the kernel does not show a remote shell.
-    group: Option<i32>,
+    group: Group,
 }
 
 /// The shells of a terminal.
@@ -32,22 +40,15 @@ pub(super) struct TrustedShells {
     /// The foreground group when a line was typed that the shell reads after its present command. The command that this
     /// line starts may have the terminal already when the end of the present one is read.
     typed_over: Option<i32>,
-    /// The nonce of a shell whose process group is taken at the first input at its prompt.
-    without_group: Option<String>,
     /// The file that the first shell reads its nonce from, until it has.
     nonce_file: Option<NonceFile>,
 }
 
 impl TrustedShells {
-    /// Trusts the marks of a shell in a process group.
-    pub(super) fn trust(&mut self, nonce: &str, kind: Option<Kind>, group: Option<i32>) {
+    /// Trusts the marks of a shell.
+    pub(super) fn trust(&mut self, nonce: &str, kind: Option<Kind>, group: Group) {
         let shell = self.by_nonce.entry(nonce.to_owned()).or_insert(TrustedShell { kind, group });
         shell.kind = shell.kind.or(kind);
-    }
-
-    /// Takes the process group of a trusted shell at the first input at its prompt.
-    pub(super) fn take_group_later(&mut self, nonce: &str) {
-        self.without_group = Some(nonce.to_owned());
     }
 
     /// Trusts the marks of one command, instead of those of the last such command.
@@ -55,7 +56,7 @@ impl TrustedShells {
         if let Some(last) = self.sentinel.replace(nonce.to_owned()) {
             self.by_nonce.remove(&last);
         }
-        self.trust(nonce, None, None);
+        self.trust(nonce, None, Group::Hidden);
     }
 
     /// Keeps the file of a nonce until its shell has read it.
@@ -82,11 +83,14 @@ impl TrustedShells {
         let lines = text.matches(['\r', '\n']).count();
         let is_at_prompt = session.is_at_prompt();
         if is_at_prompt
-            && let Some(nonce) =
-                self.without_group.take_if(|nonce| session.shell_nonce() == Some(nonce.as_str()))
-            && let Some(shell) = self.by_nonce.get_mut(&nonce)
+            && let Some(nonce) = session.shell_nonce()
+            && let Some(shell) = self.by_nonce.get_mut(nonce)
+            && shell.group == Group::AtPrompt
         {
-            shell.group = group;
+            // The kernel here does not show the jobs of a shell at the other end of ssh.
+            let is_carrier = |group| leader_name(group).is_none_or(|name| shell::is_carrier(&name));
+            shell.group =
+                group.filter(|&group| !is_carrier(group)).map_or(Group::Hidden, Group::Known);
         }
         if lines > usize::from(is_at_prompt) {
             self.typed_over = group;
@@ -95,28 +99,41 @@ impl TrustedShells {
         }
     }
 
-    /// Returns the process group of the innermost shell, which is the PID of the shell.
+    /// Returns the process group of the innermost shell, if the kernel shows it.
     pub(super) fn group(&self, session: &Session) -> Option<i32> {
-        session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group)
+        self.group_of(session.shell_nonce()?)
+    }
+
+    fn group_of(&self, nonce: &str) -> Option<i32> {
+        match self.by_nonce.get(nonce)?.group {
+            Group::Known(group) => Some(group),
+            Group::AtPrompt | Group::Hidden => None,
+        }
+    }
+
+    /// Returns the directory that the kernel shows for the innermost shell, if that leads its process group.
+    pub(super) fn directory(&self, session: &Session) -> Option<String> {
+        let group = self.group(session)?;
+        Kind::of(&leader_name(group)?)?;
+        let path = std::fs::read_link(format!("/proc/{group}/cwd")).ok()?;
+        path.into_os_string().into_string().ok()
     }
 
     /// Returns whether the kernel can show the innermost shell. Elsewhere its marks are all there is.
     pub(super) fn is_visible(&self, session: &Session, io: Option<&Io>) -> bool {
-        let group = session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group);
-        group.is_some() && io.is_some_and(|io| io.foreground_group().is_some())
+        self.group(session).is_some() && io.is_some_and(|io| io.foreground_group().is_some())
     }
 
     /// Returns whether the innermost shell has the terminal and waits for input from it.
     pub(super) fn reads(&self, session: &Session, found: Option<&Foreground>) -> bool {
-        let group = session.shell_nonce().and_then(|nonce| self.by_nonce.get(nonce)?.group);
+        let group = self.group(session);
         found.is_some_and(|found| Some(found.group) == group && found.activity.terminal.is_some())
     }
 
     /// Returns whether a mark with that nonce can come from its shell: it has the terminal, or a fork of it that runs no
     /// other program, or a command that was typed ahead. Returns true where the kernel does not tell.
     pub(super) fn has_terminal(&self, nonce: &str, io: Option<&Io>) -> bool {
-        let group = self.by_nonce.get(nonce).and_then(|shell| shell.group);
-        let (Some(group), Some(io)) = (group, io) else { return true };
+        let (Some(group), Some(io)) = (self.group_of(nonce), io) else { return true };
         for _ in 0..LOOKS_MAX {
             let Some(front) = io.foreground_group() else { return true };
             if front == group || self.typed_over.is_some_and(|over| over != front) {
@@ -129,4 +146,10 @@ impl TrustedShells {
         }
         false
     }
+}
+
+/// Returns the name of the program that leads a process group.
+fn leader_name(group: i32) -> Option<String> {
+    let name = std::fs::read_to_string(format!("/proc/{group}/comm")).ok()?;
+    Some(name.trim_end().to_owned())
 }

@@ -134,11 +134,12 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
   }
 
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-    # What bash is to print, written as prompt escapes. A D in PS1 as well: it
-    # is there when PROMPT_COMMAND was interrupted or has been taken away.
+    # What bash is to print, written as prompt escapes. A D in PS1 as well, which
+    # says that it repeats one (k=r): it is there when PROMPT_COMMAND was interrupted
+    # or has been taken away.
     if \builtin shopt -q promptvars; then
       __awaitty_ps0='${__awaitty_n:+\e]133;C;aid=$__awaitty_n\a}'
-      __awaitty_ps1_a='\[${__awaitty_n:+\e]133;D;$?;aid=$__awaitty_n\a\e]133;A;aid=$__awaitty_n\a}\]'
+      __awaitty_ps1_a='\[${__awaitty_n:+\e]133;D;$?;k=r;aid=$__awaitty_n\a\e]133;A;aid=$__awaitty_n\a}\]'
       __awaitty_ps1_b='\[${__awaitty_n:+\e]133;B;aid=$__awaitty_n\a}\]'
       __awaitty_ps2_a='\[${__awaitty_n:+\e]133;A;k=s;aid=$__awaitty_n\a}\]'
     else

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::command::{Command, CommandId, Delivery};
-use crate::output::{Output, Start};
+use crate::output::{End, Output, Start};
 use crate::screen::{Event, Mark};
 use crate::wait::{Condition, Outcome, Spec, WaitError, WaitId};
 use crate::{Line, Time};
@@ -80,7 +80,7 @@ impl Session {
     pub fn command_output(&self, id: CommandId) -> Output {
         let closed = self.shells.closed_output(id).cloned().unwrap_or_default();
         match self.shells.open_output(id) {
-            Some((start, max)) => closed.join(self.screen.output_since(start, max)),
+            Some((start, max)) => closed.join(self.screen.output_between(start, End::NEWEST, max)),
             None => closed,
         }
     }
@@ -114,21 +114,25 @@ impl Session {
     /// Looks at the marks that came with what was just fed.
     pub(super) fn handle_events(&mut self, now: Time, is_by_shell: &mut dyn FnMut(&str) -> bool) {
         for event in self.screen.take_events().0 {
-            if let Event::Mark(mark) = event
-                && self.shells.suspect(&mark).is_none_or(&mut *is_by_shell)
-            {
-                self.handle_mark(now, &mark);
+            let Event::Mark(mark) = event else { continue };
+            if !self.shells.suspect(&mark).is_none_or(&mut *is_by_shell) {
+                self.shells.defer_end(mark);
+                continue;
             }
+            if let Some(end) = self.shells.take_deferred_end(&mark) {
+                self.handle_mark(now, &end, End { line: end.line, col: end.col });
+            }
+            self.handle_mark(now, &mark, End::NEWEST);
         }
     }
 
-    fn handle_mark(&mut self, now: Time, mark: &Mark) {
+    fn handle_mark(&mut self, now: Time, mark: &Mark, end: End) {
         let prompt = self.prompt_end;
         let screen = &self.screen;
         let typed = || prompt.map_or_else(String::new, |prompt| screen.text_between(prompt, mark));
         let reaction = self.shells.handle(now, mark, self.output_chars, typed);
         if let Some(id) = reaction.ends {
-            self.close_output(id);
+            self.close_output(id, end);
         }
         if let (Some((id, lines)), Some(prompt)) = (reaction.failed, self.prompt_end)
             && let Some(line) = self.screen.line_below(prompt.0, lines)
@@ -165,9 +169,9 @@ impl Session {
         }
     }
 
-    fn close_output(&mut self, id: CommandId) {
+    fn close_output(&mut self, id: CommandId, end: End) {
         if let Some((start, max)) = self.shells.open_output(id) {
-            let output = self.screen.output_since(start, max);
+            let output = self.screen.output_between(start, end, max);
             self.shells.add_output(id, output);
             self.screen.forget_leaving();
         }
@@ -176,7 +180,7 @@ impl Session {
     /// The shells are gone with the program.
     pub(super) fn end_shells(&mut self) {
         if let Some(id) = self.shells.end() {
-            self.close_output(id);
+            self.close_output(id, End::NEWEST);
         }
     }
 
