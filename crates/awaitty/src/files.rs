@@ -148,63 +148,57 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
+    use tempfile::TempDir;
+
     use super::*;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
-            fs::create_dir_all(path.join("in/sub")).unwrap();
-            fs::create_dir_all(path.join("out")).unwrap();
-            Folder(path.canonicalize().unwrap())
-        }
-
-        fn write(&self, path: &str) -> Result<PathBuf, &'static str> {
-            let written = write_in(&[self.0.join("in")], path, |file| file.write_all(b"bytes"));
-            written.map(|(path, ())| path).map_err(|error| error.code)
-        }
+    /// Returns a folder in which `in` may be written and `out` not.
+    fn folder() -> TempDir {
+        let folder = tempfile::tempdir_in(std::env::temp_dir().canonicalize().unwrap()).unwrap();
+        fs::create_dir_all(folder.path().join("in/sub")).unwrap();
+        fs::create_dir_all(folder.path().join("out")).unwrap();
+        folder
     }
 
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn write(folder: &TempDir, path: &str) -> Result<PathBuf, &'static str> {
+        let allowed = [folder.path().join("in")];
+        let written = write_in(&allowed, path, |file| file.write_all(b"bytes"));
+        written.map(|(path, ())| path).map_err(|error| error.code)
     }
 
     #[test]
     fn a_file_is_written_once_and_for_its_owner_only() {
-        let folder = Folder::new("once");
-        let path = folder.write("sub/a.png").unwrap();
-        assert_eq!(path, folder.0.join("in/sub/a.png"));
+        let folder = folder();
+        let path = write(&folder, "sub/a.png").unwrap();
+        assert_eq!(path, folder.path().join("in/sub/a.png"));
         assert_eq!(fs::read(&path).unwrap(), b"bytes");
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(folder.write("sub/a.png"), Err("denied"));
-        let whole = folder.0.join("in/b.png");
-        assert_eq!(folder.write(whole.to_str().unwrap()), Ok(whole));
-        assert_eq!(folder.write("none/a.png"), Err("bad_argument"));
+        assert_eq!(write(&folder, "sub/a.png"), Err("denied"));
+        let whole = folder.path().join("in/b.png");
+        assert_eq!(write(&folder, whole.to_str().unwrap()), Ok(whole));
+        assert_eq!(write(&folder, "none/a.png"), Err("bad_argument"));
         for path in ["", "sub/", "/", "a\0b"] {
-            assert_eq!(folder.write(path), Err("bad_argument"), "{path:?}");
+            assert_eq!(write(&folder, path), Err("bad_argument"), "{path:?}");
         }
     }
 
     #[test]
     fn nothing_is_left_of_a_file_that_could_not_be_filled() {
-        let folder = Folder::new("filled");
-        let allowed = [folder.0.join("in")];
+        let folder = folder();
+        let allowed = [folder.path().join("in")];
         let failed = write_in(&allowed, "a", |file| {
             file.write_all(b"half")?;
             Err::<(), _>(io::Error::other("no more"))
         });
         let failed = failed.unwrap_err();
         assert!(failed.code == "write_failed" && failed.message.contains("no more"), "{failed:?}");
-        assert!(!folder.0.join("in/a").exists());
+        assert!(!folder.path().join("in/a").exists());
     }
 
     #[test]
     fn nothing_is_written_outside_or_by_a_link() {
-        let folder = Folder::new("outside");
-        let (inside, outside) = (folder.0.join("in"), folder.0.join("out"));
+        let folder = folder();
+        let (inside, outside) = (folder.path().join("in"), folder.path().join("out"));
         symlink(&outside, inside.join("link")).unwrap();
         symlink(outside.join("new"), inside.join("to_new")).unwrap();
         symlink("sub", inside.join("harmless")).unwrap();
@@ -214,7 +208,7 @@ mod tests {
             ["../out/x", "sub/../../out/x", "link/x", "to_new", "harmless/x", "/etc/awaitty"];
         for path in paths.into_iter().chain([&absolute, &around].map(|path| path.to_str().unwrap()))
         {
-            assert_eq!(folder.write(path), Err("denied"), "{path:?}");
+            assert_eq!(write(&folder, path), Err("denied"), "{path:?}");
         }
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
         assert_eq!(fs::read_dir(inside.join("sub")).unwrap().count(), 0);

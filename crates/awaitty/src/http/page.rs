@@ -24,7 +24,7 @@ use super::live::Viewer;
 use super::{refuse, token};
 use crate::error::ToolError;
 use crate::mcp::Host;
-use crate::operator::AuditEntry;
+use crate::operator::{AuditEntry, Who};
 use crate::sessions::wall_clock_ms;
 use crate::{text, tools};
 
@@ -197,7 +197,7 @@ async fn act<T: DeserializeOwned>(
         let error = result.as_ref().err();
         AuditEntry {
             time_ms: wall_clock_ms(),
-            who: json!({"via": "page", "client": viewer}),
+            who: Who { via: "page", client: Some(viewer), pid: None },
             tool: format!("page:{name}"),
             session_id: Some(session_id),
             outcome: error.map_or("ok", |error| error.code).to_owned(),

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::{Host, Server};
 use crate::error::ToolError;
-use crate::operator::{AuditEntry, loggable};
+use crate::operator::{AuditEntry, Who, redact};
 use crate::policy;
 use crate::sessions::wall_clock_ms;
 use crate::tools::{self, Context, Reply, Tool};
@@ -53,7 +53,7 @@ impl Drop for Audited<'_> {
     fn drop(&mut self) {
         let mut entry = std::mem::take(&mut self.entry);
         let is_typed_hidden = self.is_typed_hidden.load(Ordering::Relaxed);
-        entry.arguments = loggable(&entry.arguments, is_typed_hidden);
+        redact(&mut entry.arguments, is_typed_hidden);
         self.host.sessions.remove_secrets(&mut entry.arguments);
         entry.time_ms = wall_clock_ms();
         entry.elapsed_ms = self.started.elapsed().as_millis() as u64;
@@ -100,10 +100,7 @@ impl Server {
             return None;
         }
         let client = context.client_info().map(|info| format!("{} {}", info.name, info.version));
-        let mut who = json!({"via": self.connection.via, "client": client});
-        if let Some(pid) = self.connection.pid {
-            who["pid"] = json!(pid);
-        }
+        let who = Who { via: self.connection.via, client, pid: self.connection.pid };
         let entry = AuditEntry {
             who,
             tool: name.to_owned(),

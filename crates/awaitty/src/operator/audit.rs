@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::Thread;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -28,11 +29,27 @@ const ROTATED_MAX: u32 = 5;
 /// Characters of a text among the arguments. The rest of a long paste says little.
 const TEXT_CHARS_MAX: usize = 1_000;
 
+/// How long the thread lets entries gather, so that a busy client wakes it 50 times a second and not with each call. An entry
+/// is in the file within this time.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// How long the end of the server waits for the log.
 const FINISH_MAX: Duration = Duration::from_millis(500);
 
 /// Parameters that hold what is typed.
 const TYPED: [&str; 5] = ["input", "keys", "paste", "text", "run"];
+
+/// The client that made a call.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Who {
+    /// How it is connected.
+    pub via: &'static str,
+    /// Its name, as it gave it.
+    pub client: Option<String>,
+    /// The process at the other end of a socket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<i32>,
+}
 
 /// A call, as the log has it.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -40,7 +57,7 @@ pub struct Entry {
     /// When it ended, in milliseconds since 1970.
     pub time_ms: u64,
     /// The client.
-    pub who: Value,
+    pub who: Who,
     /// The tool.
     pub tool: String,
     /// The arguments, without secrets.
@@ -60,30 +77,31 @@ pub struct Entry {
     pub elapsed_ms: u64,
 }
 
-/// Returns arguments as the log may have them: without the values of variables, without what was typed where the terminal
-/// did not echo it, and with long texts cut.
-pub(crate) fn loggable(arguments: &Value, is_typed_hidden: bool) -> Value {
+/// Removes from arguments what the log may not have: the values of variables, what was typed where the terminal did not echo
+/// it, and the rest of long texts.
+pub(crate) fn redact(arguments: &mut Value, is_typed_hidden: bool) {
     match arguments {
-        Value::Object(all) => all
-            .iter()
-            .map(|(name, value)| {
-                let value = match value {
+        Value::Object(all) => {
+            for (name, value) in all {
+                match value {
                     Value::Object(variables) if name == "env" || name == "inherit_env" => {
-                        variables.keys().map(|name| (name.clone(), json!("…"))).collect()
+                        variables.values_mut().for_each(|value| *value = json!("…"));
                     }
-                    Value::Bool(_) | Value::Null => value.clone(),
-                    _ if is_typed_hidden && TYPED.contains(&name.as_str()) => json!("(echo off)"),
-                    value => loggable(value, is_typed_hidden),
-                };
-                (name.clone(), value)
-            })
-            .collect(),
-        Value::Array(all) => all.iter().map(|value| loggable(value, is_typed_hidden)).collect(),
-        Value::String(text) if text.chars().count() > TEXT_CHARS_MAX => {
-            let begin: String = text.chars().take(TEXT_CHARS_MAX).collect();
-            json!(format!("{begin}… ({} bytes)", text.len()))
+                    Value::Bool(_) | Value::Null => {}
+                    _ if is_typed_hidden && TYPED.contains(&name.as_str()) => {
+                        *value = json!("(echo off)");
+                    }
+                    value => redact(value, is_typed_hidden),
+                }
+            }
         }
-        other => other.clone(),
+        Value::Array(all) => all.iter_mut().for_each(|value| redact(value, is_typed_hidden)),
+        Value::String(text) => {
+            if let Some((at, _)) = text.char_indices().nth(TEXT_CHARS_MAX) {
+                *text = format!("{}… ({} bytes)", &text[..at], text.len());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -97,6 +115,7 @@ enum Job {
 pub struct AuditLog {
     jobs: SyncSender<Job>,
     dropped: Arc<AtomicU64>,
+    thread: Thread,
 }
 
 impl AuditLog {
@@ -117,11 +136,11 @@ impl AuditLog {
         let (jobs, received) = sync_channel(queue_max);
         let dropped = Arc::new(AtomicU64::new(0));
         let of_thread = Arc::clone(&dropped);
-        std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(move || writer.run(&received, &of_thread))
             .map_err(named)?;
-        Ok(AuditLog { jobs, dropped })
+        Ok(AuditLog { jobs, dropped, thread: thread.thread().clone() })
     }
 
     /// Hands an entry to the log.
@@ -141,10 +160,18 @@ impl AuditLog {
             // The queue may be full, and a full one blocks.
             let sent = tokio::task::spawn_blocking(move || jobs.send(Job::Finish(done)));
             let _ = sent.await;
+            self.thread.unpark();
             let _ = is_done.await;
         };
         let _ = tokio::time::timeout(FINISH_MAX, finish).await;
     }
+}
+
+/// Lines that are written together.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    lines: u64,
 }
 
 struct Writer {
@@ -168,40 +195,71 @@ impl Writer {
     }
 
     fn run(&mut self, jobs: &Receiver<Job>, dropped: &AtomicU64) {
-        for job in jobs {
-            match job {
-                Job::Finish(done) => drop(done.send(())),
-                Job::Write(entry) => {
-                    let lost = dropped.swap(0, Ordering::Relaxed);
-                    if lost > 0 {
-                        self.write(&json!({"time_ms": entry.time_ms, "dropped": lost}), dropped);
+        while let Ok(first) = jobs.recv() {
+            if matches!(first, Job::Write(_)) {
+                // A debounce. A thread that waits for the queue is woken by each entry; a parked one only by `finish`.
+                std::thread::park_timeout(GATHER);
+            }
+            let mut batch = Batch::default();
+            for job in std::iter::once(first).chain(jobs.try_iter()) {
+                match job {
+                    Job::Finish(done) => {
+                        self.write(std::mem::take(&mut batch), dropped);
+                        let _ = done.send(());
                     }
-                    self.write(&entry, dropped);
+                    Job::Write(entry) => {
+                        let lost = dropped.swap(0, Ordering::Relaxed);
+                        if lost > 0 {
+                            self.add(
+                                &mut batch,
+                                &json!({"time_ms": entry.time_ms, "dropped": lost}),
+                                dropped,
+                            );
+                        }
+                        self.add(&mut batch, &entry, dropped);
+                    }
                 }
             }
+            self.write(batch, dropped);
         }
     }
 
-    fn write(&mut self, line: &impl Serialize, dropped: &AtomicU64) {
-        let written = self.try_write(line);
-        if let Err(error) = &written {
+    /// Adds a line to those that are written together. They do not exceed what the file may still take.
+    fn add(&mut self, batch: &mut Batch, line: &impl Serialize, dropped: &AtomicU64) {
+        let Ok(mut line) = serde_json::to_vec(line) else {
             dropped.fetch_add(1, Ordering::Relaxed);
-            if !self.failed {
-                crate::log(&format!("the audit log {}: {error}", self.path.display()));
+            return;
+        };
+        line.push(b'\n');
+        let written = self.bytes + batch.bytes.len() as u64;
+        if written > 0 && written + line.len() as u64 > self.bytes_max {
+            self.write(std::mem::take(batch), dropped);
+            if let Err(error) = self.rotate() {
+                self.note_failure(&error);
             }
         }
-        self.failed = written.is_err();
+        batch.bytes.append(&mut line);
+        batch.lines += 1;
     }
 
-    fn try_write(&mut self, line: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(line)?;
-        line.push(b'\n');
-        if self.bytes > 0 && self.bytes + line.len() as u64 > self.bytes_max {
-            self.rotate()?;
+    fn write(&mut self, batch: Batch, dropped: &AtomicU64) {
+        match self.file.write_all(&batch.bytes) {
+            Ok(()) => {
+                self.bytes += batch.bytes.len() as u64;
+                self.failed = false;
+            }
+            Err(error) => {
+                dropped.fetch_add(batch.lines, Ordering::Relaxed);
+                self.note_failure(&error);
+            }
         }
-        self.file.write_all(&line)?;
-        self.bytes += line.len() as u64;
-        Ok(())
+    }
+
+    /// Logs the first failure of a row.
+    fn note_failure(&mut self, error: &io::Error) {
+        if !std::mem::replace(&mut self.failed, true) {
+            crate::log(&format!("the audit log {}: {error}", self.path.display()));
+        }
     }
 
     fn rotate(&mut self) -> io::Result<()> {
@@ -223,25 +281,14 @@ impl Writer {
 mod tests {
     use super::*;
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     fn entry(tool: &str) -> Entry {
         Entry { tool: tool.to_owned(), outcome: "ok".to_owned(), ..Entry::default() }
+    }
+
+    fn redacted(arguments: &Value, is_typed_hidden: bool) -> Value {
+        let mut arguments = arguments.clone();
+        redact(&mut arguments, is_typed_hidden);
+        arguments
     }
 
     fn lines(path: &Path) -> Vec<Value> {
@@ -251,8 +298,8 @@ mod tests {
 
     #[tokio::test]
     async fn entries_are_appended_to_a_private_file() {
-        let folder = Folder::new("audit");
-        let path = folder.0.join("audit.log");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
         fs::write(&path, "{\"tool\":\"old\"}\n").unwrap();
         let log = AuditLog::open(&path).unwrap();
         log.write(entry("spawn"));
@@ -265,29 +312,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_is_rotated_at_its_limit_and_only_the_newest_are_kept() {
-        let folder = Folder::new("rotated");
-        let path = folder.0.join("audit.log");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
         let line = serde_json::to_string(&entry("x")).unwrap().len() as u64 + 1;
         let log = AuditLog::with_limits(&path, 100, 2 * line).unwrap();
         for _ in 0..2 {
             log.write(entry("x"));
         }
         log.finish().await;
-        assert_eq!((lines(&path).len(), fs::read_dir(&folder.0).unwrap().count()), (2, 1));
+        assert_eq!((lines(&path).len(), fs::read_dir(folder.path()).unwrap().count()), (2, 1));
         for _ in 0..2 * ROTATED_MAX + 1 {
             log.write(entry("y"));
         }
         log.finish().await;
-        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1 + ROTATED_MAX as usize);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1 + ROTATED_MAX as usize);
         assert_eq!(lines(&path).len(), 1);
-        let oldest = lines(&folder.0.join(format!("audit.log.{ROTATED_MAX}")));
+        let oldest = lines(&folder.path().join(format!("audit.log.{ROTATED_MAX}")));
         assert!(oldest.iter().all(|line| line["tool"] == "y"), "{oldest:?}");
     }
 
     #[tokio::test]
     async fn a_log_that_is_not_written_drops_entries_and_counts_them() {
-        let folder = Folder::new("dropped");
-        let path = folder.0.join("pipe");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
         rustix::fs::mknodat(
             rustix::fs::CWD,
             &path,
@@ -328,13 +375,13 @@ mod tests {
     fn secrets_variables_and_long_texts_are_left_out() {
         let arguments = json!({"command": "x", "env": {"API_KEY": "hunter2"}, "input": "hunter2",
             "paste": true, "steps": [{"input": "hunter2", "wait": {"text": "hunter2"}}, {"secret": "db"}]});
-        let logged = loggable(&arguments, true).to_string();
+        let logged = redacted(&arguments, true).to_string();
         assert!(!logged.contains("hunter2"), "{logged}");
         assert!(logged.contains("API_KEY") && logged.contains("\"db\""), "{logged}");
-        let visible = loggable(&arguments, false);
+        let visible = redacted(&arguments, false);
         assert!(visible["input"] == "hunter2" && visible["env"]["API_KEY"] == "…", "{visible}");
         let text = |count| json!("x".repeat(count));
-        assert_eq!(loggable(&text(TEXT_CHARS_MAX), false), text(TEXT_CHARS_MAX));
-        assert!(loggable(&text(TEXT_CHARS_MAX + 1), false).as_str().unwrap().ends_with("bytes)"));
+        assert_eq!(redacted(&text(TEXT_CHARS_MAX), false), text(TEXT_CHARS_MAX));
+        assert!(redacted(&text(TEXT_CHARS_MAX + 1), false).as_str().unwrap().ends_with("bytes)"));
     }
 }

@@ -5,6 +5,6 @@ mod globs;
 mod policy;
 mod spawn;
 
-pub(crate) use audit::loggable;
-pub use audit::{AuditLog, Entry as AuditEntry};
+pub(crate) use audit::redact;
+pub use audit::{AuditLog, Entry as AuditEntry, Who};
 pub use policy::{ClientLimits, Policy, check_file};

@@ -189,6 +189,8 @@ fn find_in_path(name: &OsStr) -> Option<PathBuf> {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use tempfile::TempDir;
+
     use super::*;
 
     fn rules(text: &str) -> SpawnRules {
@@ -199,53 +201,39 @@ mod tests {
         rules.check(Path::new(program), Path::new("/")).is_ok()
     }
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&path);
-            fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-
-        fn path(&self, name: &str) -> String {
-            self.0.join(name).to_str().unwrap().to_owned()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn path_in(folder: &TempDir, name: &str) -> String {
+        folder.path().join(name).to_str().unwrap().to_owned()
     }
 
     #[test]
     fn a_link_to_a_program_is_that_program() {
-        let folder = Folder::new("links");
-        symlink("/bin/sh", folder.path("harmless")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        symlink("/bin/sh", path_in(&folder, "harmless")).unwrap();
         let denies_shells = rules("deny = [\"/bin/sh\"]");
         assert!(!is_allowed(&denies_shells, "/bin/sh"));
-        assert!(!is_allowed(&denies_shells, &folder.path("harmless")));
-        let up = folder.path("../").clone() + "../../bin/sh";
+        assert!(!is_allowed(&denies_shells, &path_in(&folder, "harmless")));
+        let up = path_in(&folder, "../").clone() + "../../bin/sh";
         assert!(!is_allowed(&denies_shells, &up), "{up}");
         // By the name of the link or of the file behind it.
         let real = fs::canonicalize("/bin/sh").unwrap();
         let name = real.file_name().unwrap().to_str().unwrap();
-        assert!(!is_allowed(&rules(&format!("deny = [{name:?}]")), &folder.path("harmless")));
-        assert!(!is_allowed(&rules("deny = [\"harm*\"]"), &folder.path("harmless")));
-        let allows_folder = rules(&format!("allow = [\"{}/*\"]", folder.0.display()));
-        assert!(!is_allowed(&allows_folder, &folder.path("harmless")), "a link leads out of it");
-        assert!(is_allowed(&rules("allow = [\"/bin/sh\"]"), &folder.path("harmless")));
+        assert!(!is_allowed(&rules(&format!("deny = [{name:?}]")), &path_in(&folder, "harmless")));
+        assert!(!is_allowed(&rules("deny = [\"harm*\"]"), &path_in(&folder, "harmless")));
+        let allows_folder = rules(&format!("allow = [\"{}/*\"]", folder.path().display()));
+        assert!(
+            !is_allowed(&allows_folder, &path_in(&folder, "harmless")),
+            "a link leads out of it"
+        );
+        assert!(is_allowed(&rules("allow = [\"/bin/sh\"]"), &path_in(&folder, "harmless")));
     }
 
     #[test]
     fn a_bare_name_allows_what_the_path_of_the_server_finds_only() {
-        let folder = Folder::new("names");
-        fs::copy("/bin/true", folder.path("sleep")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy("/bin/true", path_in(&folder, "sleep")).unwrap();
         let allows_sleep = rules("allow = [\"sleep\"]");
         assert!(is_allowed(&allows_sleep, "/bin/sleep"));
-        assert!(!is_allowed(&allows_sleep, &folder.path("sleep")));
+        assert!(!is_allowed(&allows_sleep, &path_in(&folder, "sleep")));
         assert!(!is_allowed(&allows_sleep, "/bin/cat"));
         let error = allows_sleep.check(Path::new("/bin/cat"), Path::new("/")).unwrap_err();
         assert!(
@@ -256,14 +244,14 @@ mod tests {
 
     #[test]
     fn folders_are_compared_with_their_links_resolved() {
-        let folder = Folder::new("dirs");
-        fs::create_dir_all(folder.path("in/below")).unwrap();
-        symlink("/", folder.path("in/out")).unwrap();
-        let rules = rules(&format!("dirs = [\"{}/**\"]", folder.path("in")));
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(path_in(&folder, "in/below")).unwrap();
+        symlink("/", path_in(&folder, "in/out")).unwrap();
+        let rules = rules(&format!("dirs = [\"{}/**\"]", path_in(&folder, "in")));
         let checked = |path: &str| rules.check(Path::new("/bin/sh"), Path::new(path)).is_ok();
-        assert!(checked(&folder.path("in")) && checked(&folder.path("in/below")));
+        assert!(checked(&path_in(&folder, "in")) && checked(&path_in(&folder, "in/below")));
         for path in ["in/out", "in/..", "in/below/../.."] {
-            assert!(!checked(&folder.path(path)), "{path}");
+            assert!(!checked(&path_in(&folder, path)), "{path}");
         }
     }
 

@@ -52,73 +52,59 @@ fn is_being_written(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Folder {
-            let path = std::env::temp_dir().join(format!("awaitty-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-
-        fn add(&self, name: &str, modified: SystemTime, bytes: usize) -> File {
-            let path = self.0.join(name);
-            fs::write(&path, vec![b'x'; bytes]).unwrap();
-            let file = File::options().write(true).open(&path).unwrap();
-            file.set_modified(modified).unwrap();
-            file
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = fs::read_dir(&self.0).unwrap().flatten();
-            let mut names: Vec<String> =
-                entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-            names.sort();
-            names
-        }
+    fn add(folder: &TempDir, name: &str, modified: SystemTime, bytes: usize) -> File {
+        let path = folder.path().join(name);
+        fs::write(&path, vec![b'x'; bytes]).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(modified).unwrap();
+        file
     }
 
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+    fn names(folder: &TempDir) -> Vec<String> {
+        let entries = fs::read_dir(folder.path()).unwrap().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
     }
 
     #[test]
     fn recordings_past_the_age_are_removed_and_nothing_else() {
-        let folder = Folder::new("age");
+        let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + 1000 * DAY;
         let second = Duration::from_secs(1);
-        folder.add("1-2-edge.cast", now - 30 * DAY, 1);
-        folder.add("1-2-past.cast", now - 30 * DAY - second, 1);
-        folder.add("notes.cast", now - 300 * DAY, 1);
-        folder.add("1-2-sh.txt", now - 300 * DAY, 1);
-        let written = folder.add("1-2-written.cast", now - 300 * DAY, 1);
+        add(&folder, "1-2-edge.cast", now - 30 * DAY, 1);
+        add(&folder, "1-2-past.cast", now - 30 * DAY - second, 1);
+        add(&folder, "notes.cast", now - 300 * DAY, 1);
+        add(&folder, "1-2-sh.txt", now - 300 * DAY, 1);
+        let written = add(&folder, "1-2-written.cast", now - 300 * DAY, 1);
         rustix::fs::flock(&written, FlockOperation::LockExclusive).unwrap();
-        remove_old(&folder.0, now, 30, u64::MAX);
+        remove_old(folder.path(), now, 30, u64::MAX);
         let kept = ["1-2-edge.cast", "1-2-sh.txt", "1-2-written.cast", "notes.cast"];
-        assert_eq!(folder.names(), kept);
+        assert_eq!(names(&folder), kept);
         drop(written);
-        remove_old(&folder.0, now, 30, u64::MAX);
-        assert_eq!(folder.names(), ["1-2-edge.cast", "1-2-sh.txt", "notes.cast"]);
+        remove_old(folder.path(), now, 30, u64::MAX);
+        assert_eq!(names(&folder), ["1-2-edge.cast", "1-2-sh.txt", "notes.cast"]);
     }
 
     #[test]
     fn the_oldest_recordings_are_removed_until_the_rest_fits() {
-        let folder = Folder::new("size");
+        let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + 1000 * DAY;
         for age in 1..=4 {
-            folder.add(&format!("{age}-2-sh.cast"), now - age * DAY, 100);
+            add(&folder, &format!("{age}-2-sh.cast"), now - age * DAY, 100);
         }
-        remove_old(&folder.0, now, 30, 400);
-        assert_eq!(folder.names().len(), 4);
-        remove_old(&folder.0, now, 30, 399);
-        assert_eq!(folder.names(), ["1-2-sh.cast", "2-2-sh.cast", "3-2-sh.cast"]);
-        remove_old(&folder.0, now, 30, 100);
-        assert_eq!(folder.names(), ["1-2-sh.cast"]);
+        remove_old(folder.path(), now, 30, 400);
+        assert_eq!(names(&folder).len(), 4);
+        remove_old(folder.path(), now, 30, 399);
+        assert_eq!(names(&folder), ["1-2-sh.cast", "2-2-sh.cast", "3-2-sh.cast"]);
+        remove_old(folder.path(), now, 30, 100);
+        assert_eq!(names(&folder), ["1-2-sh.cast"]);
     }
 }
