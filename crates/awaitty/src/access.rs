@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use rustix::process::Pid;
 
-use crate::backend::processes;
-use crate::error::ToolError;
 use crate::operator::{AuditLog, Policy};
 use crate::sessions::{Entry, Sessions};
 use crate::tools::Tool;
+use awaitty_terminal::ToolError;
 
 /// The variable that names the policy file.
 pub const POLICY_VARIABLE: &str = "AWAITTY_POLICY";
@@ -141,30 +140,9 @@ impl Caller {
     /// Returns the only session that the caller may use; `None` if it may use all. A program may use its own.
     pub(crate) fn own_session(self, sessions: &Sessions) -> Result<Option<Arc<Entry>>, ToolError> {
         let Caller::Program(pid) = self else { return Ok(None) };
-        session_of(sessions, pid).map(Some).ok_or_else(|| {
+        sessions.of_process(pid).map(Some).ok_or_else(|| {
             let why = "the program that asks belongs to no session of this server, so it may signal channels only";
             ToolError::new("denied", why)
         })
-    }
-}
-
-/// Returns the session that a process belongs to: a process of its terminal, or a descendant of one.
-fn session_of(sessions: &Sessions, pid: Pid) -> Option<Arc<Entry>> {
-    let entries = sessions.all();
-    let mut pid = pid.as_raw_nonzero().get();
-    loop {
-        let fields = processes::stat(pid)?;
-        let number = |index: usize| fields.get(index).and_then(|field| field.parse::<i32>().ok());
-        let (parent, session) = (number(1)?, number(3)?);
-        let is_of =
-            |entry: &&Arc<Entry>| [pid, session].contains(&entry.pid.as_raw_nonzero().get());
-        if let Some(entry) = entries.iter().find(is_of) {
-            return Some(Arc::clone(entry));
-        }
-        // The kernel's own processes have no parent.
-        if parent == 0 {
-            return None;
-        }
-        pid = parent;
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::ToolError;
 use crate::sessions::Sessions;
 use crate::tools::{self, Context, Image, Reply};
+use awaitty_terminal::ToolError;
 
 /// Terminals, and the programs in them. Cheap to clone; must be used inside a Tokio runtime.
 ///

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::api::{self, Answer};
-use crate::error::ToolError;
+use awaitty_terminal::ToolError;
 
 /// Terminals, and the programs in them. When the last clone is dropped, all of them are ended.
 ///

@@ -13,11 +13,12 @@ use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::leaders::{self, LeadersFile};
-use crate::backend::processes;
 use crate::mcp::{Host, Options};
+use crate::policy;
 use crate::socket::{self, Clients, Listener};
-use crate::{driver, policy};
+use awaitty_terminal::platform::leaders::{self, LeadersFile};
+use awaitty_terminal::platform::processes;
+use awaitty_terminal::terminal as driver;
 
 /// Starts the daemon in the background, and outlives it: whatever it leaves when it is killed becomes the
 /// child of this process, which ends it, and only then lets another daemon start.

@@ -5,12 +5,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
-use std::sync::OnceLock;
 
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use crate::error::ToolError;
+use awaitty_terminal::ToolError;
 
 /// Where a server may write files for its callers.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -27,49 +26,60 @@ pub struct Folders {
     pub write_dir: Vec<PathBuf>,
 }
 
-static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
-
-/// Says where files may be written, before the first is.
-///
-/// # Errors
-/// If there is no such folder; it says which.
-pub fn allow(folders: Folders) -> Result<(), String> {
-    if folders.write_dir.is_empty() {
-        return Ok(());
+impl Folders {
+    /// Resolves the folders; without any, the current directory and the one for temporary files.
+    ///
+    /// # Errors
+    /// If a folder does not exist; the error names it.
+    pub fn resolve(&self) -> Result<AllowedFolders, String> {
+        if self.write_dir.is_empty() {
+            return Ok(AllowedFolders::default());
+        }
+        let resolve = |folder: &PathBuf| {
+            folder
+                .canonicalize()
+                .map_err(|error| format!("--write-dir {}: {error}", folder.display()))
+        };
+        let paths = self.write_dir.iter().map(resolve).collect::<Result<_, _>>()?;
+        Ok(AllowedFolders { paths })
     }
-    let found = |folder: &PathBuf| {
-        folder.canonicalize().map_err(|error| format!("--write-dir {}: {error}", folder.display()))
-    };
-    let found = folders.write_dir.iter().map(found).collect::<Result<Vec<_>, _>>()?;
-    FOLDERS.set(found).map_err(|_| "--write-dir: files have been written already".to_owned())
 }
 
-fn folders() -> &'static [PathBuf] {
-    FOLDERS.get_or_init(|| {
-        // A daemon is in the root folder, which is nobody's to fill.
+/// The folders in which callers may have files written.
+#[derive(Clone, Debug)]
+pub struct AllowedFolders {
+    paths: Vec<PathBuf>,
+}
+
+impl Default for AllowedFolders {
+    fn default() -> AllowedFolders {
+        // The daemon runs in the root directory, which is not for files of callers.
         let own = std::env::current_dir().ok().filter(|folder| folder.parent().is_some());
         let temporary = std::env::temp_dir().canonicalize().ok();
-        own.into_iter().chain(temporary).collect()
-    })
+        AllowedFolders { paths: own.into_iter().chain(temporary).collect() }
+    }
 }
 
-/// Writes a file that is not there yet, all of it or nothing; says where it is.
-///
-/// # Errors
-/// If it may not be written there, or cannot be.
-pub fn write(path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
-    write_in(folders(), path, |file| file.write_all(bytes)).map(|(path, ())| path)
-}
+impl AllowedFolders {
+    /// Writes a new file, all of it or nothing. Returns its path.
+    ///
+    /// # Errors
+    /// If it may not be written there, or cannot be.
+    pub fn write(&self, path: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
+        self.write_with(path, |file| file.write_all(bytes)).map(|(path, ())| path)
+    }
 
-/// Writes a new file as [`write()`] does, with the bytes that `fill` writes.
-///
-/// # Errors
-/// If it may not be written there, or cannot be; also if `fill` fails.
-pub fn write_with<T>(
-    path: &str,
-    fill: impl FnOnce(&mut File) -> io::Result<T>,
-) -> Result<(PathBuf, T), ToolError> {
-    write_in(folders(), path, fill)
+    /// Writes a new file as [`write`](Self::write) does, with the bytes that `fill` writes.
+    ///
+    /// # Errors
+    /// If it may not be written there, or cannot be; also if `fill` fails.
+    pub fn write_with<T>(
+        &self,
+        path: &str,
+        fill: impl FnOnce(&mut File) -> io::Result<T>,
+    ) -> Result<(PathBuf, T), ToolError> {
+        write_in(&self.paths, path, fill)
+    }
 }
 
 fn write_in<T>(

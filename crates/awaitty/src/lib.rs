@@ -8,33 +8,48 @@
 
 pub mod access;
 pub mod api;
-pub mod backend;
 pub mod blocking;
 pub mod cli;
 pub mod client;
 pub mod daemon;
 pub mod demo;
-pub mod driver;
-pub mod error;
 pub mod files;
 pub mod http;
 pub mod mcp;
 pub mod operator;
-pub mod people;
 pub mod policy;
 pub mod proxy;
 pub mod record;
 pub mod render;
 pub mod secrets;
 pub mod sessions;
-pub mod shell;
-pub mod signals;
 pub mod socket;
 pub mod text;
 pub mod tools;
 
 pub use api::{Answer, Awaitty, Session};
-pub use error::ToolError;
+pub use awaitty_terminal::ToolError;
+
+/// Sends the log of the libraries to standard error.
+pub fn log_to_stderr() {
+    struct ToStderr;
+    impl log::Log for ToStderr {
+        fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+            metadata.level() <= log::Level::Warn && metadata.target().starts_with("awaitty")
+        }
+
+        fn log(&self, record: &log::Record<'_>) {
+            if self.enabled(record.metadata()) {
+                crate::log(&record.args().to_string());
+            }
+        }
+
+        fn flush(&self) {}
+    }
+    if log::set_logger(&ToStderr).is_ok() {
+        log::set_max_level(log::LevelFilter::Warn);
+    }
+}
 
 /// Says something to whoever reads the log: standard error, since standard output is the protocol's.
 #[expect(clippy::print_stderr, reason = "the one place that logs")]

@@ -4,9 +4,13 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use awaitty::access::AccessOptions;
-use awaitty::backend::{aside, limits, processes, tmux};
+use awaitty_terminal::io::tmux;
+use awaitty_terminal::platform::{limits, processes};
+use awaitty_terminal::workers;
+
 use awaitty::client::Client;
 use awaitty::secrets::{SecretOptions, Secrets};
+use awaitty::sessions::{Settings, TmuxServers};
 use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
@@ -26,7 +30,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the daemon's sessions, which outlive this server, instead of own ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "Servers", "Folders", "Terminals", "Limits", "SecretOptions", "AccessOptions"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "TmuxServers", "Folders", "Terminals", "Limits", "SecretOptions", "AccessOptions"])]
         daemon: bool,
         /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -40,7 +44,7 @@ enum Command {
         #[command(flatten)]
         network: http::Options,
         #[command(flatten)]
-        tmux: tmux::Servers,
+        tmux: TmuxServers,
         #[command(flatten)]
         folders: files::Folders,
         #[command(flatten)]
@@ -67,7 +71,7 @@ enum Command {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        tmux: tmux::Servers,
+        tmux: TmuxServers,
         #[command(flatten)]
         folders: files::Folders,
         #[command(flatten)]
@@ -91,7 +95,7 @@ enum Command {
         #[arg(long, hide = true)]
         guarded: bool,
         #[command(flatten)]
-        tmux: tmux::Servers,
+        tmux: TmuxServers,
         #[command(flatten)]
         folders: files::Folders,
         #[command(flatten)]
@@ -195,6 +199,7 @@ enum DaemonAction {
 }
 
 fn main() {
+    awaitty::log_to_stderr();
     let status = match cli::signal::plain(std::env::args_os()) {
         Some(arguments) => cli::signal::call(arguments).map_err(anyhow::Error::from),
         None => parse_and_run(),
@@ -308,10 +313,9 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             access,
             ..
         } => {
-            tmux::list_also(tmux);
-            set(limits, terminals, folders)?;
+            let sessions = settings(limits, terminals, &folders, tmux)?;
             let call_limit = Duration::from_millis(call_limit_ms);
-            let options = options(&access, secrets)?;
+            let options = options(&access, secrets, sessions)?;
             let options = mcp::Options { call_limit, tools, ..options };
             let (listener, _login_file) =
                 if web { open_page(&network).await } else { (None, None) };
@@ -329,22 +333,20 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             access,
             ..
         } => {
-            tmux::list_also(tmux);
-            set(limits, terminals, folders)?;
+            let sessions = settings(limits, terminals, &folders, tmux)?;
             let listener = http::Listener::bind(&network).await?;
             let _login_file = show_in(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
-            let options = options(&access, secrets)?;
+            let options = options(&access, secrets, sessions)?;
             let options = mcp::Options { call_limit, tools, ..options };
             mcp::serve_http(options, listener, ended).await;
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
         Command::Daemon { idle_ms, guarded, limits, terminals, tmux, folders, access, .. } => {
-            tmux::list_also(tmux);
-            set(limits, terminals, folders)?;
+            let sessions = settings(limits, terminals, &folders, tmux)?;
             let idle = Duration::from_millis(idle_ms);
-            daemon::run(guarded, idle, options(&access, secrets)?, ended).await
+            daemon::run(guarded, idle, options(&access, secrets, sessions)?, ended).await
         }
         Command::Demo => awaitty::demo::run(ended).await,
         _ => Ok(()),
@@ -352,10 +354,15 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
 }
 
 /// Returns how a server serves, as the operator wants it.
-fn options(access: &AccessOptions, secrets: Secrets) -> anyhow::Result<mcp::Options> {
+fn options(
+    access: &AccessOptions,
+    secrets: Secrets,
+    sessions: Settings,
+) -> anyhow::Result<mcp::Options> {
     let (policy, audit) = access.load()?;
     let socket_access = access.socket_access;
-    Ok(mcp::Options { secrets, policy, audit, socket_access, ..mcp::Options::default() })
+    let sessions = Settings { policy, secrets, ..sessions };
+    Ok(mcp::Options { sessions, audit, socket_access, ..mcp::Options::default() })
 }
 
 /// Opens a page besides; an agent is not to be without its tools because it cannot be looked at.
@@ -392,18 +399,22 @@ fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Log
     Ok(login_file)
 }
 
-/// Sets what a server that holds sessions begins with.
-fn set(
+/// Prepares this process for holding sessions. Returns what they are created with.
+fn settings(
     given: policy::Limits,
     terminals: policy::Terminals,
-    folders: files::Folders,
-) -> anyhow::Result<()> {
+    folders: &files::Folders,
+    tmux: TmuxServers,
+) -> anyhow::Result<Settings> {
     limits::raise_descriptors();
-    aside::begin();
-    policy::set_limits(given)
-        .and_then(|()| policy::set_terminals(terminals))
-        .and_then(|()| files::allow(folders))
-        .map_err(anyhow::Error::msg)
+    workers::begin();
+    policy::set_limits(given).map_err(anyhow::Error::msg)?;
+    Ok(Settings {
+        answers_checksums: terminals.answer_checksums,
+        tmux_servers: tmux.names,
+        folders: folders.resolve().map_err(anyhow::Error::msg)?,
+        ..Settings::default()
+    })
 }
 
 /// The daemon that runs, if one does.

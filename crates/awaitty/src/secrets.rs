@@ -11,7 +11,7 @@
 //! a new image of the process is without the variables.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -35,13 +35,6 @@ pub const FD_VARIABLE: &str = "AWAITTY_SECRETS_FD";
 
 /// The variable that names the file of secrets.
 pub const FILE_VARIABLE: &str = "AWAITTY_SECRETS";
-
-/// Returns whether a variable holds a secret, or leads to one. No program that we start gets it.
-pub fn is_secret_variable(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(SECRET_PREFIX.as_bytes())
-        || name == FD_VARIABLE
-        || name == FILE_VARIABLE
-}
 
 /// Bytes of a file of secrets, and of a file that holds one. A private key fits many times.
 const FILE_BYTES_MAX: u64 = 64 * 1024;

@@ -1,484 +1,97 @@
-//! Names to terminals, and the limits on how many.
+//! The terminals of a server, with what its operator decided: policy, secrets, limits, and folders for files.
 
-mod failed;
-mod named;
-mod panes;
-mod room;
-mod start;
+use std::ops::Deref;
+use std::sync::Arc;
 
-pub use named::{IfExists, Spawned};
-pub(crate) use start::DEFAULT_PATH;
-
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
-
-use rustix::process::{Pid, Signal};
+pub use awaitty_terminal::terminals::*;
 use serde_json::Value;
-use tokio::time::Instant;
 
-use self::failed::spawn_failed;
-use self::start::{integration, resolve};
-use crate::backend::leaders::{Leader, LeadersFile};
-use crate::backend::processes::{self, Survivor};
-use crate::backend::pty::Pty;
-use crate::backend::{orphans, tmux};
-use crate::driver::{Begun, Driver, Handle};
-use crate::error::ToolError;
+use crate::files::AllowedFolders;
 use crate::operator::Policy;
-use crate::people::People;
-use crate::policy;
-use crate::record::{Head, Recorder};
+use crate::policy::limits;
 use crate::secrets::{Secret, Secrets};
-use crate::signals::Signals;
-use crate::socket::SESSION_VARIABLE;
 
-/// Variables that speak of the terminal that somebody was started in, and not of ours.
-pub const OF_A_TERMINAL: [&str; 10] = [
-    "TERM",
-    "COLORTERM",
-    "TMUX",
-    "TMUX_PANE",
-    "STY",
-    "TERM_PROGRAM",
-    "TERM_PROGRAM_VERSION",
-    "COLUMNS",
-    "LINES",
-    "NO_COLOR",
-];
-
-/// What `spawn` is asked for, as it is meant.
-#[derive(Clone, Debug)]
-pub struct SpawnSpec {
-    /// The program and its arguments.
-    pub argv: Vec<String>,
-    /// Where it starts; here, if nothing is said.
-    pub cwd: Option<PathBuf>,
-    /// Variables on top of the usual ones.
-    pub env: BTreeMap<String, String>,
-    /// Only `env` is passed on, and PATH.
-    pub clear_env: bool,
-    /// Variables in place of the server's own.
-    pub inherit_env: Option<BTreeMap<String, String>>,
-    /// The size.
-    pub cols: usize,
-    /// See `cols`.
-    pub rows: usize,
-    /// A name to find it by.
-    pub name: Option<String>,
-    /// Lines kept.
-    pub scrollback: usize,
-    /// The program is ended after that long.
-    pub ttl: Option<Duration>,
-    /// A shell is made to say what it does.
-    pub shell_integration: bool,
-    /// The client that asks for it.
-    pub client: Arc<str>,
-    /// It is recorded.
-    pub record: Option<Record>,
-    /// What its terminal is.
-    pub place: Place,
+/// Other tmux servers whose panes are listed.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct TmuxServers {
+    /// Also list the panes of this tmux server (`tmux -L NAME`); may be given several times.
+    #[arg(
+        long = "tmux-socket",
+        env = "AWAITTY_TMUX_SOCKET",
+        value_name = "NAME",
+        value_delimiter = ','
+    )]
+    pub names: Vec<String>,
 }
 
-/// What the terminal of a program is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A pseudo-terminal of ours.
-    Pty,
-    /// A window of tmux: of this session of the user's, or of one of its own in our server.
-    Tmux(Option<String>),
+/// What the sessions of a server are created with.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Whether checksum requests (DECRQCRA) are answered.
+    pub answers_checksums: bool,
+    /// Other tmux servers whose panes are listed.
+    pub tmux_servers: Vec<String>,
+    /// What the operator allows.
+    pub policy: Policy,
+    /// The secrets that may be typed.
+    pub secrets: Secrets,
+    /// The folders in which files may be written.
+    pub folders: AllowedFolders,
 }
 
-/// How a program is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// What is typed is recorded too, but for secrets.
-    pub with_input: bool,
-}
-
-impl SpawnSpec {
-    /// Begins the recording, if there is to be one.
-    fn recorder(&self, id: &str) -> Result<Option<Recorder>, ToolError> {
-        let Some(Record { with_input }) = self.record else { return Ok(None) };
-        let command = shell_words::join(&self.argv);
-        let timestamp = wall_clock_ms() / 1000;
-        let head = Head { size: (self.cols, self.rows), command: &command, timestamp };
-        let name = [Some(id), self.name.as_deref()].into_iter().flatten().collect::<Vec<_>>();
-        let started = Recorder::start(&name.join("-"), &head, with_input);
-        started.map(Some).map_err(|error| {
-            let next = "leave record out, or set AWAITTY_RECORDINGS to a folder";
-            ToolError::new("spawn_failed", format!("record: {error}: {next}"))
-        })
-    }
-}
-
-/// A terminal that is held.
+/// The terminals of a server. Dereferences to the terminals.
 #[derive(Debug)]
-pub struct Entry {
-    /// `s1`, `s2`, …
-    pub id: String,
-    /// The name given at spawn.
-    pub name: Option<String>,
-    /// The command as one line.
-    pub command: String,
-    /// The program's number.
-    pub pid: Pid,
-    /// The leader as the file of leaders has it.
-    leader: Option<Leader>,
-    /// When it was started, in milliseconds since 1970.
-    pub created_ms: u64,
-    /// Lines that it may keep.
-    scrollback: usize,
-    /// The terminal's task.
-    pub handle: Handle,
-    /// The people who look at it.
-    pub people: People,
-    /// What its processes carry in their environment.
-    mark: String,
-    /// What the kernel has of the program.
-    image: Option<Image>,
-    /// The pane that it is, if it is one.
-    pub pane: Option<(tmux::Server, String)>,
-    /// How it was started; nothing of a pane that was there before us.
-    pub spec: Option<SpawnSpec>,
-    /// It is being ended to give way to another.
-    is_ending: AtomicBool,
-}
-
-impl Entry {
-    /// What it is called in results: the name, or the id.
-    pub fn label(&self) -> &str {
-        self.name.as_deref().unwrap_or(&self.id)
-    }
-
-    /// Returns whether an id or a name stands for it. The value of AWAITTY_SESSION is as good as the id.
-    pub fn is_called(&self, id: &str) -> bool {
-        let is_mark = self.mark.split_once('=') == Some((SESSION_VARIABLE, id));
-        self.id == id || self.name.as_deref() == Some(id) || is_mark
-    }
-
-    /// Returns the names by which a policy knows it.
-    pub fn names(&self) -> Vec<&str> {
-        names_of(&self.id, self.name.as_deref())
-    }
-
-    /// Refuses if a person has taken control.
-    ///
-    /// # Errors
-    /// If a person has.
-    pub async fn check_control(&self) -> Result<(), ToolError> {
-        match self.handle.call(|driver| driver.control().cloned()).await.flatten() {
-            Some(control) => Err(ToolError::human_has_control(&control)),
-            None => Ok(()),
-        }
-    }
-
-    /// Tells whether it is the pane that we run in ourselves.
-    pub fn is_own_pane(&self) -> bool {
-        self.pane.as_ref().is_some_and(|(server, pane)| server.is_own(pane))
-    }
-
-    /// Tells whether the program has become another (`exec`), as far as the kernel tells.
-    pub fn is_replaced(&self) -> bool {
-        let now = image_of(self.pid);
-        now.is_some() && now != self.image
-    }
-}
-
-/// The terminals of a server.
-#[derive(Debug, Default)]
 pub struct Sessions {
-    entries: Mutex<Vec<Arc<Entry>>>,
-    /// Those that are being ended and are not listed any more.
-    closing: Mutex<Vec<Arc<Entry>>>,
-    /// Nothing is started any more, because the server ends.
-    is_shut: AtomicBool,
-    last_id: AtomicU64,
-    /// The channels, which all terminals and clients of a server share.
-    pub signals: Signals,
-    /// Who waits for channels of tmux servers.
-    pub tmux_channels: tmux::channels::Waiters,
-    /// Where programs reach the server, once it listens.
-    socket: OnceLock<PathBuf>,
-    /// The file that names the session leaders, for the one that cleans up after a server that was killed.
-    leaders: OnceLock<LeadersFile>,
-    /// The secrets that may be typed, once they are declared.
-    secrets: OnceLock<Secrets>,
-    /// What the operator allows, once it is known.
-    policy: OnceLock<Policy>,
-    /// Held while a pane is attached.
-    attaching: tokio::sync::Mutex<()>,
+    terminals: Arc<Terminals>,
+    policy: Policy,
+    secrets: Secrets,
+    folders: AllowedFolders,
+}
+
+impl Default for Sessions {
+    fn default() -> Sessions {
+        Sessions::new(Settings::default())
+    }
+}
+
+impl Deref for Sessions {
+    type Target = Arc<Terminals>;
+
+    fn deref(&self) -> &Arc<Terminals> {
+        &self.terminals
+    }
 }
 
 impl Sessions {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says where programs reach the server.
-    pub fn set_socket(&self, path: &Path) {
-        let _ = self.socket.set(path.to_owned());
-    }
-
-    /// Sets what the operator allows.
-    pub fn set_policy(&self, policy: Policy) {
-        let _ = self.policy.set(policy);
+    /// Creates a server's sessions, of which there is none yet.
+    pub fn new(settings: Settings) -> Sessions {
+        let Settings { answers_checksums, tmux_servers, policy, secrets, folders } = settings;
+        let terminals = Terminals::new(Config {
+            limits: limits().of_terminals(),
+            answers_checksums,
+            rules: Arc::new(policy.clone()),
+            tmux_servers,
+        });
+        Sessions { terminals: Arc::new(terminals), policy, secrets, folders }
     }
 
     /// Returns what the operator allows.
     pub fn policy(&self) -> &Policy {
-        self.policy.get_or_init(Policy::default)
-    }
-
-    /// Sets the secrets that may be typed.
-    pub fn set_secrets(&self, secrets: Secrets) {
-        let _ = self.secrets.set(secrets);
+        &self.policy
     }
 
     /// Returns the secret of a name, if an operator has declared it.
     pub fn secret(&self, name: &str) -> Option<&Secret> {
-        self.secrets.get()?.get(name)
+        self.secrets.get(name)
+    }
+
+    /// Returns the folders in which files may be written.
+    pub fn folders(&self) -> &AllowedFolders {
+        &self.folders
     }
 
     /// Removes the values of declared secrets from texts.
     pub(crate) fn remove_secrets(&self, value: &mut Value) {
-        if let Some(secrets) = self.secrets.get() {
-            secrets.remove_from(value);
-        }
+        self.secrets.remove_from(value);
     }
-
-    /// Sets the file of the session leaders.
-    pub fn set_leaders(&self, file: LeadersFile) {
-        let _ = self.leaders.set(file);
-    }
-
-    /// Where programs reach the server, if it listens.
-    pub fn socket(&self) -> Option<&Path> {
-        self.socket.get().map(PathBuf::as_path)
-    }
-
-    /// All terminals, oldest first.
-    pub fn all(&self) -> Vec<Arc<Entry>> {
-        self.lock().clone()
-    }
-
-    /// The terminal of that id or name that is known.
-    fn known(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
-        let entries = self.lock();
-        let found = match id {
-            Some(id) => entries.iter().find(|entry| entry.is_called(id)),
-            None if entries.len() == 1 => entries.first(),
-            None => None,
-        };
-        let known: Vec<String> = entries
-            .iter()
-            .map(|entry| match &entry.name {
-                Some(name) => format!("{} ({name})", entry.id),
-                None => entry.id.clone(),
-            })
-            .collect();
-        let known = match known.as_slice() {
-            [] => "There is none yet: spawn one".to_owned(),
-            known => format!("There are: {}", known.join(", ")),
-        };
-        found.cloned().ok_or_else(|| {
-            let what = match id {
-                Some(id) => format!("there is no session {id:?}"),
-                None => "session_id is needed unless exactly one session is running".to_owned(),
-            };
-            ToolError::new("unknown_session", format!("{what}. {known}"))
-        })
-    }
-
-    /// Starts a program in a new pseudo-terminal, and lists it.
-    fn launch(
-        &self,
-        entries: &mut Vec<Arc<Entry>>,
-        spec: SpawnSpec,
-    ) -> Result<Arc<Entry>, ToolError> {
-        self.check_room(entries, &spec)?;
-        let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
-        self.policy().check_seeing(&names_of(&id, spec.name.as_deref()))?;
-        let mark =
-            format!("{SESSION_VARIABLE}={}-{id}", rustix::process::getpid().as_raw_nonzero());
-        let integration = integration(&spec);
-        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.policy())?;
-        let recorder = spec.recorder(&id)?;
-        let start = || {
-            let pty = Pty::start(&start)?;
-            let pid = pty.pid();
-            orphans::opened(&mark, pid, pty.terminal());
-            Ok((pty, pid))
-        };
-        let pty = processes::register(start).map_err(|error| {
-            recorder.iter().for_each(Recorder::forget);
-            spawn_failed(&spec, &error)
-        })?;
-        let pid = pty.pid();
-        let leader = self.leaders.get().and_then(|file| file.add(pid));
-        let is_wrapped = self.policy().spawn.is_wrapped();
-        let begun = Begun { shell: integration, recorder, is_wrapped };
-        let handle = Driver::start(pty, spec.cols, spec.rows, spec.scrollback, begun);
-        let command = shell_words::join(&spec.argv);
-        let (created_ms, image) = (wall_clock_ms(), image_of(pid));
-        let (ttl, scrollback) = (spec.ttl, spec.scrollback);
-        let entry = Arc::new(Entry {
-            id,
-            name: spec.name.clone(),
-            command,
-            pid,
-            leader,
-            created_ms,
-            scrollback,
-            handle,
-            people: People::default(),
-            mark,
-            image,
-            pane: None,
-            spec: Some(spec),
-            is_ending: AtomicBool::new(false),
-        });
-        entries.push(Arc::clone(&entry));
-        self.end_later(&entry, ttl);
-        Ok(entry)
-    }
-
-    /// Ends a program when its time is over.
-    fn end_later(&self, entry: &Arc<Entry>, ttl: Option<Duration>) {
-        let Some(ttl) = ttl else { return };
-        let entry = Arc::downgrade(entry);
-        tokio::spawn(async move {
-            tokio::time::sleep_until(Instant::now() + ttl).await;
-            let Some(entry) = entry.upgrade() else { return };
-            end(&entry, Ending::Kill(Signal::HUP, policy::GRACE)).await;
-        });
-    }
-
-    /// Ends a terminal's program and everything it started, or lets a pane of tmux go; forgets the terminal unless it is
-    /// kept. It goes on to its end even if the caller goes away. Returns what it could not end.
-    pub async fn close(
-        self: &Arc<Self>,
-        entry: &Arc<Entry>,
-        ending: Ending,
-        keep: bool,
-    ) -> Vec<Survivor> {
-        if !keep {
-            self.lock().retain(|other| !Arc::ptr_eq(other, entry));
-            self.closing().push(Arc::clone(entry));
-        }
-        let (sessions, entry) = (Arc::clone(self), Arc::clone(entry));
-        let close = async move {
-            let survivors =
-                if keep { end(&entry, ending).await } else { end_for_good(&entry, ending).await };
-            sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
-            if !keep {
-                sessions.forget_leader(&entry, &survivors);
-            }
-            survivors
-        };
-        let closed = tokio::spawn(close).await;
-        // What panicked has ended nothing, and must not be told as if it had.
-        closed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
-    }
-
-    /// Removes the leader of a closed session from the file of leaders, unless processes are left of it.
-    fn forget_leader(&self, entry: &Entry, survivors: &[Survivor]) {
-        if let (Some(file), Some(leader)) = (self.leaders.get(), entry.leader)
-            && survivors.is_empty()
-        {
-            file.remove(leader);
-        }
-    }
-
-    /// Ends everything, because the server does.
-    pub async fn shut_down(&self) {
-        let mut entries = {
-            let mut entries = self.lock();
-            self.is_shut.store(true, Ordering::Relaxed);
-            std::mem::take(&mut *entries)
-        };
-        entries.append(&mut self.closing());
-        let ending = |entry: &Entry| match entry.pane {
-            // It is the user's, or meant to outlive us.
-            Some(_) => Ending::LetGo,
-            None => Ending::Kill(Signal::HUP, policy::SHUTDOWN_GRACE),
-        };
-        let all = entries.iter().map(|entry| end(entry, ending(entry)));
-        futures::future::join_all(all).await;
-    }
-
-    fn closing(&self) -> MutexGuard<'_, Vec<Arc<Entry>>> {
-        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Returns the names by which a policy knows a session: the name, if it has one, and the id.
-fn names_of<'n>(id: &'n str, name: Option<&'n str>) -> Vec<&'n str> {
-    name.into_iter().chain([id]).collect()
-}
-
-/// A program in memory: its file, and where its stack begins, which is another place each time it is started.
-type Image = (PathBuf, Option<String>);
-
-/// What a process runs.
-fn image_of(pid: Pid) -> Option<Image> {
-    let pid = pid.as_raw_nonzero().get();
-    let file = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-    // A package upgrade deletes the file of a program that runs, and the kernel says so in its name.
-    let file = match file.to_str().and_then(|name| name.strip_suffix(" (deleted)")) {
-        Some(name) => PathBuf::from(name),
-        None => file,
-    };
-    // The 28th field, of which the first two are not among these.
-    Some((file, processes::stat(pid)?.get(25).cloned()))
-}
-
-/// What becomes of a terminal that is closed.
-#[derive(Clone, Copy, Debug)]
-pub enum Ending {
-    /// All its processes get the signal, and KILL after that long.
-    Kill(Signal, Duration),
-    /// It goes on without us, as only a pane can.
-    LetGo,
-}
-
-/// Ends a terminal that is not kept: its waits, its processes, and its pane if it is one. Returns what it could not end.
-async fn end_for_good(entry: &Entry, ending: Ending) -> Vec<Survivor> {
-    let _ = entry.handle.call(Driver::close).await;
-    let survivors = end(entry, ending).await;
-    orphans::forget(&entry.mark);
-    if let (Some((server, pane)), Ending::Kill(..)) = (&entry.pane, ending) {
-        let pid = entry.handle.call(|driver| driver.pid()).await;
-        server.kill_pane(pane, pid.unwrap_or_default()).await;
-    }
-    survivors
-}
-
-/// Ends everything that belongs to a terminal, and waits until its program's exit is known. Returns what it could not end.
-async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
-    match ending {
-        Ending::LetGo => {
-            let _ = entry.handle.call(Driver::let_go).await;
-            Vec::new()
-        }
-        Ending::Kill(signal, grace) => {
-            let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
-            // The task hears of it a moment after everything is gone; of a pane's end tmux tells it when it likes.
-            let patience =
-                if entry.pane.is_some() { policy::DRAIN_MAX } else { policy::EXIT_TOLD_MAX };
-            if let Some(known) = entry.handle.call(Driver::await_exit).await {
-                let _ = tokio::time::timeout(patience, known).await;
-            }
-            survivors
-        }
-    }
-}
-
-/// The wall clock, for people; nothing waits by it.
-#[expect(clippy::disallowed_methods, reason = "a person wants to know when a session was started")]
-pub(crate) fn wall_clock_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
 }

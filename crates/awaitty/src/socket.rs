@@ -1,9 +1,9 @@
 //! The Unix sockets by which programs and people reach a server: where they are, and who may use them.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, Permissions};
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,10 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use awaitty_terminal::runtime::{SESSION_VARIABLE, SOCKET_VARIABLE, runtime_dir};
+
 use crate::access::{Caller, Connection, SocketAccess};
 use crate::mcp::{Hangup, Host};
-
-/// The variable that tells a program in a terminal of ours where its server is.
-pub const SOCKET_VARIABLE: &str = "AWAITTY_SOCKET";
-
-/// The variable that tells a program in a terminal of ours which one it is in.
-pub const SESSION_VARIABLE: &str = "AWAITTY_SESSION";
 
 /// The daemon's socket for the user's command line. No program gets its path from us.
 const DAEMON_SOCKET: &str = "daemon.sock";
@@ -34,32 +30,6 @@ const SERVER_SOCKET: &str = "mcp-";
 
 /// How long nobody is let in when there is no descriptor left for the next one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// The directory of our sockets, which only we can look into; it is made if it is not there.
-///
-/// # Errors
-/// If it cannot be made, or belongs to somebody else.
-pub fn runtime_dir() -> io::Result<PathBuf> {
-    let uid = rustix::process::geteuid().as_raw();
-    let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| Path::new(dir).is_dir()) {
-        Some(dir) => PathBuf::from(dir).join("awaitty"),
-        None => std::env::temp_dir().join(format!("awaitty-{uid}")),
-    };
-    match DirBuilder::new().mode(0o700).create(&path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
-        }
-        _ => {}
-    }
-    let found = path.symlink_metadata()?;
-    if !found.is_dir() || found.uid() != uid || found.mode() & 0o077 != 0 {
-        return Err(io::Error::other(format!(
-            "{} is not a directory that only you can use: remove it, or set XDG_RUNTIME_DIR to one that is",
-            path.display()
-        )));
-    }
-    Ok(path)
-}
 
 /// Where the daemon listens.
 ///

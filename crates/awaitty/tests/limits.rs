@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty::backend::processes;
-use awaitty::error::ToolError;
+use awaitty::ToolError;
 use awaitty::policy;
 use awaitty::sessions::Sessions;
 use awaitty::tools::{self, Context};
+use awaitty_terminal::platform::processes;
 use serde_json::{Value, json};
 
 /// Calls a tool and gives its structured content.
@@ -324,7 +324,7 @@ async fn what_was_printed_before_a_timeout_counts_before_it() {
     // timers are a moment late.
     let until = tokio::time::Instant::now() + Duration::from_millis(2 * TIMEOUT_MS);
     let file = printed.clone();
-    let keep = move |driver: &mut awaitty::driver::Driver| {
+    let keep = move |driver: &mut awaitty_terminal::terminal::Driver| {
         driver.send(b"\r", "\r").unwrap();
         while tokio::time::Instant::now() < until || !file.exists() {}
     };

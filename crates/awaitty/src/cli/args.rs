@@ -7,9 +7,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use super::{escapes, face_of, kebab};
-use crate::secrets::is_secret_variable;
 use crate::sessions::OF_A_TERMINAL;
 use crate::tools::Tool;
+use awaitty_terminal::runtime::is_secret_variable;
 
 /// What is said of the text of `send`: a shell hands on `\n` as two characters, so escapes are the command line's.
 const INPUT_HELP: &str = "Text to type; \\n is Enter. Escapes are \\n, \\r, \\t, \\e, \\xHH and \\\\, unless --literal is given";

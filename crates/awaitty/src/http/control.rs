@@ -7,9 +7,9 @@ use std::time::Duration;
 use awaitty_core::{Signal, check_channel_name};
 use tokio::time::Instant;
 
-use crate::driver::Had;
-use crate::error::ToolError;
 use crate::sessions::{Entry, Sessions};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::Had;
 
 /// How long a page that is gone keeps control: it may only be loading again, or its network.
 const LEASE_GRACE: Duration = Duration::from_secs(10);

@@ -18,12 +18,12 @@ use tokio::time::Instant;
 
 use super::control::Presence;
 use super::paint::{Painter, View};
-use crate::driver::{Past, Shown};
 use crate::mcp::Host;
-use crate::people::Person;
 use crate::sessions::{Entry, wall_clock_ms};
 use crate::text;
 use crate::tools::{list_sessions, styled};
+use awaitty_terminal::people::Person;
+use awaitty_terminal::terminal::{Past, Shown};
 
 /// How often the sessions and their tiles are told, if they changed.
 const TILES_PAUSE: Duration = Duration::from_millis(400);

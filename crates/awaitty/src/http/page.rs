@@ -22,11 +22,12 @@ use super::control::{Viewers, give_back};
 use super::guard::{Guard, Right};
 use super::live::Viewer;
 use super::{refuse, token};
-use crate::error::ToolError;
 use crate::mcp::Host;
 use crate::operator::{AuditEntry, Who};
 use crate::sessions::wall_clock_ms;
 use crate::{text, tools};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::rules::Rules as _;
 
 /// Bytes of what a page sends at once: a long paste.
 const BODY_MAX: usize = 1 << 20;

@@ -11,8 +11,8 @@ use awaitty_core::{
     Session, Style, Underline,
 };
 
-use crate::driver::key_modes;
 use crate::{render, text};
+use awaitty_terminal::terminal::key_modes;
 
 /// Lines that have left the screen which a page is told at once; older ones are in `read_output`.
 pub(super) const LINES_MAX: u64 = 2_000;

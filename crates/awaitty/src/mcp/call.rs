@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Host, Server};
-use crate::error::ToolError;
 use crate::operator::{AuditEntry, Who, redact};
 use crate::policy;
 use crate::sessions::wall_clock_ms;
 use crate::tools::{self, Context, Reply, Tool};
+use awaitty_terminal::ToolError;
 
 /// Outcome of a call whose client went away before the answer.
 const ABANDONED: &str = "abandoned";

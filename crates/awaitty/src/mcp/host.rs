@@ -17,16 +17,15 @@ use tokio_util::sync::CancellationToken;
 use super::Server;
 use super::outbox::{Hangup, Outbox};
 use crate::access::{Connection, SocketAccess};
-use crate::backend::processes;
-use crate::error::ToolError;
 use crate::http;
-use crate::operator::{AuditEntry, AuditLog, Policy};
+use crate::operator::{AuditEntry, AuditLog};
 use crate::policy;
-use crate::secrets::Secrets;
-use crate::sessions::Sessions;
+use crate::sessions::{Sessions, Settings};
 use crate::socket::{self, Clients, Listener};
 use crate::tools;
 use crate::tools::waiting::Waits;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::platform::processes;
 
 /// The tools that `--tools core` offers: what one terminal at a time needs.
 const CORE_TOOLS: [&str; 10] = [
@@ -49,12 +48,10 @@ pub struct Options {
     pub call_limit: Duration,
     /// The names of the tools that are offered.
     pub tools: Vec<&'static str>,
-    /// The secrets that may be typed.
-    pub secrets: Secrets,
+    /// What the sessions are created with.
+    pub sessions: Settings,
     /// What programs in the terminals may do.
     pub socket_access: SocketAccess,
-    /// What the operator allows.
-    pub policy: Policy,
     /// The log of all calls, if the operator wants one.
     pub audit: Option<AuditLog>,
 }
@@ -65,9 +62,8 @@ impl Default for Options {
         Options {
             call_limit: policy::CALL_LIMIT,
             tools,
-            secrets: Secrets::default(),
+            sessions: Settings::default(),
             socket_access: SocketAccess::default(),
-            policy: Policy::default(),
             audit: None,
         }
     }
@@ -190,9 +186,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for EndReader<R> {
 impl Host {
     /// A host without terminals.
     pub fn new(mut options: Options) -> Arc<Host> {
-        let sessions = Sessions::default();
-        sessions.set_secrets(std::mem::take(&mut options.secrets));
-        sessions.set_policy(std::mem::take(&mut options.policy));
+        let sessions = Sessions::new(std::mem::take(&mut options.sessions));
         Arc::new(Host {
             sessions: Arc::new(sessions),
             guests: Guests(watch::Sender::new(0)),

@@ -32,8 +32,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::access::{Caller, Connection};
-use crate::error::ToolError;
 use crate::tools::{self, Reply, Tool};
+use awaitty_terminal::ToolError;
 
 /// What a model reads before it has seen any tool.
 const INSTRUCTIONS: &str = "\

@@ -8,11 +8,11 @@ use futures::future::BoxFuture;
 use rmcp::model::{Resource, ResourceTemplate};
 use tokio::time::Instant;
 
-use crate::driver::Driver;
-use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::Driver;
 
 /// Whoever watches a screen hears of it no more often than this.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);

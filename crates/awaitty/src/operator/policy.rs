@@ -2,16 +2,19 @@
 //!
 //! `docs/policy.md` describes the file for operators.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use awaitty_terminal::rules::{Rules, Wrapper};
 use serde::Deserialize;
 
 use super::globs::Globs;
 use super::spawn::{SpawnFile, SpawnRules};
-use crate::error::ToolError;
 use crate::tools;
+use awaitty_terminal::ToolError;
 
 /// Bytes of a policy file: thousands of rules.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -175,23 +178,6 @@ impl Policy {
         self.sessions.see.as_ref().is_none_or(|see| see.matches(names))
     }
 
-    /// Checks that a session with one of these names may be seen.
-    ///
-    /// # Errors
-    /// If it may not.
-    pub fn check_seeing(&self, names: &[&str]) -> Result<(), ToolError> {
-        check_session("sessions.see", self.sessions.see.as_ref(), names)
-    }
-
-    /// Checks that a session with one of these names may be typed into, resized and closed.
-    ///
-    /// # Errors
-    /// If it may not.
-    pub fn check_typing(&self, names: &[&str]) -> Result<(), ToolError> {
-        self.check_seeing(names)?;
-        check_session("sessions.type", self.sessions.act.as_ref(), names)
-    }
-
     /// Describes the policy in a few lines.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let listed = |globs: Option<&Globs>| globs.map_or("all".to_owned(), Globs::describe);
@@ -210,6 +196,37 @@ impl Policy {
             ),
         ]);
         lines
+    }
+}
+
+impl Rules for Policy {
+    fn check_program(&self, program: &Path, directory: &Path) -> Result<(), ToolError> {
+        self.spawn.check(program, directory)
+    }
+
+    fn filter_environment(&self, environment: &mut BTreeMap<OsString, OsString>) {
+        self.spawn.filter(environment);
+    }
+
+    fn wrapper(&self) -> Result<Option<Wrapper<'_>>, ToolError> {
+        self.spawn.wrapping()
+    }
+
+    fn has_wrapper(&self) -> bool {
+        self.spawn.is_wrapped()
+    }
+
+    fn check_seeing(&self, names: &[&str]) -> Result<(), ToolError> {
+        check_session("sessions.see", self.sessions.see.as_ref(), names)
+    }
+
+    fn check_typing(&self, names: &[&str]) -> Result<(), ToolError> {
+        self.check_seeing(names)?;
+        check_session("sessions.type", self.sessions.act.as_ref(), names)
+    }
+
+    fn terminals_per_client(&self) -> Option<usize> {
+        self.limits.sessions
     }
 }
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::globs::Globs;
 use super::policy::denied;
-use crate::error::ToolError;
+use awaitty_terminal::ToolError;
 
 /// The variables of the server that a program gets with `env = "minimal"`: what programs need to find their files and the
 /// user's language.

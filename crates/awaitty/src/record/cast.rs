@@ -1,12 +1,8 @@
-//! Asciicasts: the lines of version 3, in which times are counted from the event before, and of version 2, in which they
-//! are counted from the beginning.
+//! Reads recordings, and converts their lines to version 2.
 
 use std::io::{self, BufRead, Read};
-use std::time::Duration;
 
 use serde_json::{Value, json};
-
-use super::Head;
 
 /// A version of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,18 +12,6 @@ pub enum Version {
     /// Of 2025.
     #[default]
     Three,
-}
-
-pub(super) fn header(head: &Head<'_>) -> String {
-    let (cols, rows) = head.size;
-    let term = json!({"cols": cols, "rows": rows, "type": "xterm-256color"});
-    let header =
-        json!({"version": 3, "term": term, "timestamp": head.timestamp, "command": head.command});
-    format!("{header}\n")
-}
-
-pub(super) fn event(after: Duration, kind: char, data: &str) -> String {
-    format!("[{:.6}, \"{kind}\", {}]\n", after.as_secs_f64(), json!(data))
 }
 
 /// Bytes of a line of a recording that are read: many times what one read of a terminal becomes as JSON.

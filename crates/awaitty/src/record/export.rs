@@ -172,7 +172,6 @@ fn write_lines_above(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::cast::event;
 
     const RECORDED: &str = concat!(
         "{\"version\":3,\"term\":{\"cols\":20,\"rows\":2},\"timestamp\":7,\"command\":\"sh\"}\n",
@@ -213,7 +212,7 @@ mod tests {
     fn text_has_all_lines_of_a_recording_that_scrolls_faster_than_lines_are_kept() {
         let mut recorded = RECORDED.lines().next().unwrap().to_owned() + "\n";
         let printed: String = (0..3 * LINES_KEPT).map(|i| format!("{i}\r\n")).collect();
-        recorded += &event(Default::default(), 'o', &printed);
+        recorded += &format!("[0.0, \"o\", {}]\n", serde_json::json!(printed));
         let mut saved = Vec::new();
         export(recorded.as_bytes(), Format::Text, &mut saved).unwrap();
         let wanted: String = (0..3 * LINES_KEPT).map(|i| format!("{i}\n")).collect();

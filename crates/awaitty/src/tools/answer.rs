@@ -13,10 +13,10 @@ use super::state::StateOutput;
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wanted::{self, Wanted};
 use super::{Answer, Context, why};
-use crate::driver::{Driver, Ends, RunningWait};
-use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::{Driver, Ends, RunningWait};
 
 /// Waits for the first of what is wanted.
 pub(super) async fn start(

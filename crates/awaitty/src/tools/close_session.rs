@@ -7,10 +7,10 @@ use super::exit::{ExitOutput, signal};
 use super::params::duration;
 use super::writable::ensure_not_controlled;
 use super::{Answer, Context, Kind, Tool};
-use crate::backend::processes::Survivor;
-use crate::driver::exit_of;
 use crate::policy;
 use crate::sessions::Ending;
+use awaitty_terminal::platform::processes::Survivor;
+use awaitty_terminal::terminal::exit_of;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! Command lines for which a shell would be needed: no shell sees them, so an operator would be an argument.
 
-use crate::error::ToolError;
+use awaitty_terminal::ToolError;
 
 /// Stands for a character that is quoted and means nothing but itself.
 const QUOTED: char = '\0';

@@ -13,10 +13,11 @@ use super::params::max_chars;
 use super::pending::Retry;
 use super::shown::{HOW_TO_READ, header};
 use super::state::StateOutput;
-use crate::driver::Driver;
-use crate::error::ToolError;
 use crate::sessions::Entry;
-use crate::{policy, shell, text};
+use crate::{policy, text};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::shell;
+use awaitty_terminal::terminal::Driver;
 
 /// How the wait for a command ended.
 pub(super) enum End {

@@ -5,7 +5,7 @@ use rustix::process::Signal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::ToolError;
+use awaitty_terminal::ToolError;
 
 /// How a program ended.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

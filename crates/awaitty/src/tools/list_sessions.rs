@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::exit::ExitOutput;
 use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool};
-use crate::backend::tmux::{self, PaneInfo, Server};
 use crate::sessions::Sessions;
 use crate::{policy, text};
+use awaitty_terminal::io::tmux::{PaneInfo, Server};
 
 /// Characters of a command line in the list for a reader.
 const COMMAND_CHARS: usize = 80;
@@ -164,7 +164,7 @@ pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
 
 /// Adds the panes of the user's tmux that are not attached and may be seen, and the places of the others.
 pub(crate) async fn add_panes(held: &Sessions, sessions: &mut Vec<SessionOutput>) {
-    for server in tmux::servers() {
+    for server in held.tmux_servers() {
         // Without a server there are none.
         for pane in server.panes().await.unwrap_or_default() {
             let pane = of_pane(&server, pane);

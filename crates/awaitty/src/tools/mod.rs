@@ -56,9 +56,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::access::Caller;
-use crate::error::ToolError;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
+use awaitty_terminal::ToolError;
 
 /// The client of calls that come from this process.
 const LIBRARY: &str = "library";

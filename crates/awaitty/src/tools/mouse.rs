@@ -6,8 +6,8 @@ use awaitty_core::{Mouse, MouseAction, Pattern, Screen, Selection, spans_on_scre
 use serde::Deserialize;
 
 use super::params::pattern;
-use crate::error::ToolError;
 use crate::text;
+use awaitty_terminal::ToolError;
 
 /// Places that an error names. A pattern that matches more often is not one to click by.
 const PLACES_MAX: usize = 10;

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::ToolError;
 use crate::policy;
+use awaitty_terminal::ToolError;
 
 /// Reads a tool's parameters; what is wrong is said with the name of the parameter.
 pub(crate) fn parse<P: DeserializeOwned>(arguments: Value) -> Result<P, ToolError> {

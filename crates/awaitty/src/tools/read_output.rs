@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::lines::{TextLine, all_lines, first_line, matching};
 use super::params::{pattern, within};
 use super::{Answer, Context, Kind, Tool};
-use crate::error::ToolError;
 use crate::policy;
 use crate::text;
+use awaitty_terminal::ToolError;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

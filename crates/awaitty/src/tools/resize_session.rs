@@ -11,8 +11,8 @@ use super::shown::Show;
 use super::wanted::WaitParam;
 use super::writable::ensure_not_controlled;
 use super::{Answer, Context, Kind, Tool};
-use crate::error::ToolError;
 use crate::sessions::Entry;
+use awaitty_terminal::ToolError;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

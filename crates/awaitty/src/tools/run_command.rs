@@ -14,11 +14,11 @@ use super::params::timeout;
 use super::wait_for_command::{start, wait};
 use super::writable::{ensure_not_controlled, ensure_writable};
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::{Driver, Reader};
-use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
-use crate::shell::{self, Keys, Nonce};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::shell::{self, Keys, Nonce};
+use awaitty_terminal::terminal::{Driver, Reader};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -24,8 +24,8 @@ use super::step::{Act, Step};
 use super::wait_for_command;
 use super::wanted::Wanted;
 use super::{Answer, Context, Kind, Tool};
-use crate::error::ToolError;
 use crate::{policy, text};
+use awaitty_terminal::ToolError;
 
 /// Steps in one call. More than a person would do without a look at the screen.
 const STEPS_MAX: usize = 50;

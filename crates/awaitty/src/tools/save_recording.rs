@@ -8,10 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::Driver;
-use crate::error::ToolError;
-use crate::files;
 use crate::record::{self, Format, Standing};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::Driver;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -79,7 +78,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
             let saved = record::export(recorded, format, &mut std::io::sink()).map_err(failed)?;
             return Ok((saved, None, note));
         };
-        let (path, saved) = files::write_with(&path, |file| {
+        let (path, saved) = context.sessions.folders().write_with(&path, |file| {
             let mut file = BufWriter::new(file);
             let saved = record::export(recorded, format, &mut file)?;
             file.flush().map(|()| saved)

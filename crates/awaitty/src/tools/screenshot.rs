@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::shown::header;
 use super::{Context, Image, Kind, Tool};
-use crate::driver::Driver;
-use crate::error::ToolError;
-use crate::files;
 use crate::render::{self, Colors, Font, Options, Picture, SCALES, Theme};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::Driver;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -155,7 +154,8 @@ async fn run(
     // It takes milliseconds, and the first time the fonts of the system may be read.
     let made = tokio::task::spawn_blocking(move || {
         let picture = asked.draw(&frame, cursor, colors).map_err(ToolError::argument)?;
-        let written = path.map(|path| files::write(&path, &picture.bytes)).transpose()?;
+        let written =
+            path.map(|path| context.sessions.folders().write(&path, &picture.bytes)).transpose()?;
         Ok::<_, ToolError>((picture, written))
     });
     let (picture, written) =

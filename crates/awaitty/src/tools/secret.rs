@@ -12,12 +12,12 @@ use super::shown::Show;
 use super::wait_for_command;
 use super::wanted::Wanted;
 use super::{Answer, Context};
-use crate::driver::Driver;
-use crate::error::ToolError;
-use crate::people::{People, Question};
 use crate::policy;
 use crate::secrets::Secret;
 use crate::sessions::Entry;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::people::{People, Question};
+use awaitty_terminal::terminal::Driver;
 
 pub(super) fn not_declared(name: &str) -> ToolError {
     ToolError::argument(format!(

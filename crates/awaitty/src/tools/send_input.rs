@@ -17,11 +17,11 @@ use super::submit::{Submitted, submit};
 use super::wanted::{WaitParam, Wanted};
 use super::writable::{ensure_not_controlled, ensure_writable};
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::{Driver, Part, PartKind, SendError};
-use crate::error::ToolError;
 use crate::secrets::Secret;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::{Driver, Part, PartKind, SendError};
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::outcome::WaitOutput;
-use crate::driver::Driver;
 use crate::policy;
 use crate::sessions::Entry;
 use crate::text;
+use awaitty_terminal::terminal::Driver;
 
 /// Selected spans that a reader is shown in one line. A menu has one or two; a screen with more has coloured columns.
 const SELECTED_MAX: usize = 5;

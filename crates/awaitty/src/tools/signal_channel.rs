@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::wait_for_channel::ChannelName;
 use super::{Answer, Context, Kind, Tool};
-use crate::backend::tmux::channels::Channel;
 use crate::client::Client;
-use crate::error::ToolError;
 use crate::socket;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::io::tmux::channels::Channel;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

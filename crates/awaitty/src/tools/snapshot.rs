@@ -15,9 +15,9 @@ use super::shown::{
 };
 use super::state::StateOutput;
 use super::{Answer, Context, Kind, Tool, styled};
-use crate::driver::Driver;
-use crate::error::ToolError;
 use crate::text;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::Driver;
 
 /// Spans of text that nobody sees which are told of: more than a program has by accident.
 const CONCEALED_MAX: usize = 20;

@@ -16,9 +16,9 @@ use super::params::{duration, within};
 use super::shown::{Show, header};
 use super::wanted::WaitParam;
 use super::{Answer, Context, Kind, Tool, command_line};
-use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::{IfExists, Place, Record, SpawnSpec, Spawned};
+use awaitty_terminal::ToolError;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

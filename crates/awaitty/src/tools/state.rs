@@ -4,8 +4,8 @@ use awaitty_core::Ready;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::driver::{Driver, State};
 use crate::text;
+use awaitty_terminal::terminal::{Driver, State};
 
 /// What a program is doing. Nothing of one that has exited.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

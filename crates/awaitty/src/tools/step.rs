@@ -9,9 +9,11 @@ use super::Context;
 use super::params::parse;
 use super::send_input::{self, KeyParam};
 use super::wanted::WaitParam;
-use crate::error::ToolError;
 use crate::sessions::Entry;
-use crate::{shell, text};
+use crate::text;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::rules::Rules as _;
+use awaitty_terminal::shell;
 
 /// Characters of a step's input in its line.
 const INPUT_CHARS: usize = 40;

@@ -13,9 +13,9 @@ use tokio::time::Instant;
 use super::Context;
 use super::send_input::{Item, Sent, send};
 use super::wait_for_command::start_spec;
-use crate::driver::Driver;
-use crate::error::ToolError;
 use crate::sessions::Entry;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::terminal::Driver;
 
 /// How long the screen is quiet when the text has arrived.
 const QUIET: Duration = Duration::from_millis(50);

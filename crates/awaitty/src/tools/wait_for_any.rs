@@ -19,9 +19,9 @@ use super::shown::Show;
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wanted::{WaitParam, Wanted};
 use super::{Answer, Context, Kind, Tool};
-use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
+use awaitty_terminal::ToolError;
 
 /// Waits in one call.
 const WAITS_IN_ONE_MAX: usize = 100;

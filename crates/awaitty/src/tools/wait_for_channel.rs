@@ -14,13 +14,14 @@ use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
 use super::{Answer, Context, Kind, Tool, why};
-use crate::backend::tmux;
-use crate::backend::tmux::channels::Channel;
-use crate::error::ToolError;
 use crate::operator::Policy;
 use crate::policy;
 use crate::sessions::Entry;
 use crate::text;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::io::tmux;
+use awaitty_terminal::io::tmux::channels::Channel;
+use awaitty_terminal::rules::Rules as _;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -190,7 +191,7 @@ pub(super) struct ChannelWait {
 /// to ask for.
 async fn exited(entry: Option<&Arc<Entry>>) -> (Option<Exit>, bool) {
     let Some(entry) = entry else { return std::future::pending().await };
-    let wait = |driver: &mut crate::driver::Driver| {
+    let wait = |driver: &mut awaitty_terminal::terminal::Driver| {
         let spec = Spec { condition: Condition::Exit, since: Since::Now, deadline: None };
         driver.start_wait(spec, policy::TIMEOUT_MAX)
     };

@@ -12,10 +12,11 @@ use super::answer::check_room;
 use super::command_output::{Bound, CommandOutput, CommandView, End};
 use super::params::timeout;
 use super::{Answer, Context, Kind, Tool};
-use crate::driver::{Driver, RunningWait};
-use crate::error::ToolError;
+use crate::policy;
 use crate::sessions::Entry;
-use crate::{policy, shell};
+use awaitty_terminal::ToolError;
+use awaitty_terminal::shell;
+use awaitty_terminal::terminal::{Driver, RunningWait};
 
 /// When it is looked whether a command has replaced its shell, after it began: nothing tells of it.
 const EXEC_LOOKS: [Duration; 5] = [

@@ -10,8 +10,8 @@ use super::params::{SinceParam, StylesParam, duration, ignored, since, styles, t
 use super::shown::Show;
 use super::wanted::Wanted;
 use super::{Answer, Context, Kind, Tool};
-use crate::error::ToolError;
 use crate::policy;
+use awaitty_terminal::ToolError;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

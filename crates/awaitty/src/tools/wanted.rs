@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::params::{SinceParam, StylesParam, duration, ignored, pattern, since, styles, timeout};
 use super::wait_for_channel::{ChannelName, ChannelWait};
-use crate::error::ToolError;
 use crate::policy;
-use crate::signals::Signals;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::channels::Signals;
 
 /// What to wait for after acting. The first condition that holds ends the wait.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

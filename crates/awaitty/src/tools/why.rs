@@ -2,8 +2,8 @@
 
 use awaitty_core::{Condition, Finding, Outcome, WaitEnded};
 
-use crate::driver::{Driver, Ends};
 use crate::text;
+use awaitty_terminal::terminal::{Driver, Ends};
 
 /// Lines of output in which the nearest to a pattern is looked for.
 const LINES_LOOKED_AT: usize = 200;

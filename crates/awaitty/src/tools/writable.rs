@@ -2,8 +2,9 @@
 //! control, and not into our own pane of tmux or into tmux's copy mode.
 
 use super::Context;
-use crate::error::ToolError;
 use crate::sessions::Entry;
+use awaitty_terminal::ToolError;
+use awaitty_terminal::rules::Rules as _;
 
 /// Checks that input may be typed into a terminal and reaches its program.
 pub(super) async fn ensure_writable(

@@ -269,7 +269,7 @@ fn channels_of_tmux_up_to_their_limit() {
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
     let wait = |i: usize, ms: u64| json!({"channel": format!("tmux:c{i}"), "timeout_ms": ms});
-    let max = awaitty::backend::tmux::channels::CHANNELS_MAX;
+    let max = awaitty_terminal::io::tmux::channels::CHANNELS_MAX;
     let ids: Vec<u64> = (0..=max)
         .map(|i| json!({"name": "wait_for_channel", "arguments": wait(i, 600_000)}))
         .map(|call| server.send("tools/call", call))

@@ -1,0 +1,380 @@
+//! Recordings: what a program printed and when, written to a file while it runs.
+//!
+//! The file is an asciicast (version 3), a line an event, so that whatever ends us leaves a recording that can be read.
+//! A thread writes it: a disk may block, and neither the terminal nor its callers are to wait for one. What goes wrong
+//! there ends the recording, with a note, and nothing else.
+
+mod cast;
+mod retention;
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::{Duration, SystemTime};
+
+use awaitty_core::Time;
+use rustix::fs::FlockOperation;
+use tokio::sync::oneshot;
+
+use crate::limits::Limits;
+
+/// Bytes of one recording: hours of a busy screen, and not all of a disk.
+pub const RECORDING_MAX: u64 = 1 << 30;
+
+/// Recordings of one session that begin in the same second. A restart takes longer than a hundredth of it.
+const RESTARTS_MAX: usize = 100;
+
+/// Bytes that wait to be written. A disk that is so far behind does not catch up.
+pub const QUEUE_MAX: usize = 8 << 20;
+
+/// The variable that says where recordings go.
+pub const FOLDER_VARIABLE: &str = "AWAITTY_RECORDINGS";
+
+enum Job {
+    Line(String),
+    /// Everything before this is in the file.
+    Flush(oneshot::Sender<()>),
+}
+
+/// What the one who records and the one who writes both know.
+#[derive(Debug, Default)]
+struct Shared {
+    queued: AtomicUsize,
+    written: AtomicU64,
+    /// Why it ended early.
+    note: OnceLock<String>,
+}
+
+/// What is recorded of a terminal.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    jobs: mpsc::Sender<Job>,
+    shared: Arc<Shared>,
+    /// Input is recorded, too.
+    with_input: bool,
+    last: Time,
+    /// The beginning of a character that was cut.
+    begun: Vec<u8>,
+}
+
+/// How a recording stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Why it ended before its program, if it did.
+    pub note: Option<String>,
+}
+
+/// What a recording begins with.
+#[derive(Clone, Debug)]
+pub struct Head<'a> {
+    /// The size of the terminal.
+    pub size: (usize, usize),
+    /// The command as one line.
+    pub command: &'a str,
+    /// Seconds since 1970.
+    pub timestamp: u64,
+}
+
+impl Recorder {
+    /// Begins a recording in the folder for them.
+    ///
+    /// # Errors
+    /// If there cannot be a file; it says which.
+    pub fn start(
+        name: &str,
+        head: &Head<'_>,
+        with_input: bool,
+        limits: &Limits,
+    ) -> io::Result<Recorder> {
+        let folder = folder()?;
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(head.timestamp);
+        retention::remove_old(&folder, now, limits.recording_days, limits.recordings_bytes);
+        // Ids of panes have characters that are not for names of files.
+        let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_");
+        let start = format!("{}-{}-{name}", head.timestamp, std::process::id());
+        // A session that is restarted within a second has the same name.
+        for number in 1..=RESTARTS_MAX {
+            let path = folder.join(match number {
+                1 => format!("{start}.cast"),
+                number => format!("{start}-{number}.cast"),
+            });
+            match Recorder::start_at(path, head, with_input) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                started => return started,
+            }
+        }
+        Err(io::Error::other(format!("{RESTARTS_MAX} recordings of {start} are there already")))
+    }
+
+    /// Takes the file away: there is nothing to record.
+    pub fn forget(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    fn start_at(path: PathBuf, head: &Head<'_>, with_input: bool) -> io::Result<Recorder> {
+        let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
+        let file = file.map_err(|error| named(&path, &error))?;
+        // Other processes see by the lock that it is being written.
+        rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+        let (jobs, received) = mpsc::channel();
+        let shared = Arc::new(Shared::default());
+        let of_writer = Arc::clone(&shared);
+        std::thread::Builder::new()
+            .name("recording".to_owned())
+            .spawn(move || write_all(file, &received, &of_writer))?;
+        let last = Time::default();
+        let recorder = Recorder { path, jobs, shared, with_input, last, begun: Vec::new() };
+        recorder.push(cast::header(head));
+        Ok(recorder)
+    }
+
+    fn push(&self, line: String) {
+        if self.shared.note.get().is_some() {
+            return;
+        }
+        let waiting = self.shared.queued.fetch_add(line.len(), Ordering::Relaxed) + line.len();
+        if waiting > QUEUE_MAX {
+            let note = format!("{waiting} bytes waited for the disk, which is too slow");
+            let _ = self.shared.note.set(note);
+            return;
+        }
+        // The writer goes away only once there is a note.
+        let _ = self.jobs.send(Job::Line(line));
+    }
+
+    fn event(&mut self, now: Time, kind: char, data: &str) {
+        let after = now.since(self.last);
+        self.last = self.last.max(now);
+        self.push(cast::event(after, kind, data));
+    }
+
+    /// The program printed something.
+    pub fn output(&mut self, now: Time, bytes: &[u8]) {
+        self.begun.extend(bytes);
+        let whole = whole_characters(&self.begun);
+        let printed: Vec<u8> = self.begun.drain(..whole).collect();
+        if !printed.is_empty() {
+            self.event(now, 'o', &String::from_utf8_lossy(&printed));
+        }
+    }
+
+    /// Something was typed, which is recorded only if that was asked for. A secret is not to come here.
+    pub fn input(&mut self, now: Time, bytes: &[u8]) {
+        if self.with_input {
+            self.event(now, 'i', &String::from_utf8_lossy(bytes));
+        }
+    }
+
+    /// The size changed.
+    pub fn resize(&mut self, now: Time, cols: usize, rows: usize) {
+        self.event(now, 'r', &format!("{cols}x{rows}"));
+    }
+
+    /// Something to find again.
+    pub fn mark(&mut self, now: Time, label: &str) {
+        self.event(now, 'm', label);
+    }
+
+    /// The program ended.
+    pub fn exit(&mut self, now: Time, status: i32) {
+        self.event(now, 'x', &status.to_string());
+    }
+
+    /// How it stands.
+    pub fn standing(&self) -> Standing {
+        Standing {
+            path: self.path.clone(),
+            bytes: self.shared.written.load(Ordering::Relaxed),
+            note: self.shared.note.get().cloned(),
+        }
+    }
+
+    /// Resolves once what was recorded so far is in the file, or never will be.
+    pub fn flushed(&self) -> oneshot::Receiver<()> {
+        let (done, flushed) = oneshot::channel();
+        let _ = self.jobs.send(Job::Flush(done));
+        flushed
+    }
+}
+
+/// How many bytes are whole characters, or none at all.
+fn whole_characters(bytes: &[u8]) -> usize {
+    // A character has at most four bytes, so one that is cut begins in the last three.
+    let from = bytes.len().saturating_sub(3);
+    let begins = (from..bytes.len()).rev().find(|&i| bytes[i] & 0b1100_0000 != 0b1000_0000);
+    match begins {
+        Some(i) if std::str::from_utf8(&bytes[i..]).is_err_and(|e| e.error_len().is_none()) => i,
+        _ => bytes.len(),
+    }
+}
+
+/// Writes until nobody records any more, or something goes wrong.
+fn write_all(file: File, jobs: &mpsc::Receiver<Job>, shared: &Shared) {
+    let mut file = BufWriter::new(file);
+    // Whoever waits for the file hears nothing before there is a note.
+    let mut waiting = Vec::new();
+    if let Err(error) = write_jobs(&mut file, jobs, shared, &mut waiting) {
+        let _ = shared.note.set(error.to_string());
+    }
+}
+
+fn write_jobs(
+    file: &mut BufWriter<File>,
+    jobs: &mpsc::Receiver<Job>,
+    shared: &Shared,
+    waiting: &mut Vec<oneshot::Sender<()>>,
+) -> io::Result<()> {
+    while let Ok(first) = jobs.recv() {
+        // All that is there at once, and then it goes to the file: whoever kills us leaves a whole recording.
+        for job in std::iter::once(first).chain(jobs.try_iter()) {
+            match job {
+                Job::Line(line) => {
+                    file.write_all(line.as_bytes())?;
+                    shared.queued.fetch_sub(line.len(), Ordering::Relaxed);
+                    shared.written.fetch_add(line.len() as u64, Ordering::Relaxed);
+                }
+                Job::Flush(flushed) => waiting.push(flushed),
+            }
+        }
+        file.flush()?;
+        // A file that was deleted, with its folder or without, takes all and keeps nothing.
+        if file.get_ref().metadata()?.nlink() == 0 {
+            return Err(io::Error::other("the file was deleted"));
+        }
+        let written = shared.written.load(Ordering::Relaxed);
+        if written > RECORDING_MAX {
+            let most = RECORDING_MAX >> 20;
+            return Err(io::Error::other(format!("{most} MiB are recorded, which is the limit")));
+        }
+        for flushed in waiting.drain(..) {
+            let _ = flushed.send(());
+        }
+    }
+    Ok(())
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// The folder of recordings, which only we can look into; it is made if it is not there.
+fn folder() -> io::Result<PathBuf> {
+    let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let path = match (given(FOLDER_VARIABLE), given("XDG_STATE_HOME"), given("HOME")) {
+        (Some(folder), _, _) => PathBuf::from(folder),
+        (None, Some(state), _) => Path::new(&state).join("awaitty/recordings"),
+        (None, None, Some(home)) => Path::new(&home).join(".local/state/awaitty/recordings"),
+        (None, None, None) => crate::runtime::runtime_dir()?.join("recordings"),
+    };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+    made.map_err(|error| named(&path, &error))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorder(name: &str) -> (Recorder, PathBuf) {
+        let path = std::env::temp_dir().join(format!("awaitty-{name}-{}.cast", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let head = Head { size: (80, 24), command: "sh", timestamp: 7 };
+        (Recorder::start_at(path.clone(), &head, false).unwrap(), path)
+    }
+
+    async fn lines(recorder: &Recorder) -> Vec<String> {
+        let _ = recorder.flushed().await;
+        let text = std::fs::read_to_string(&recorder.path).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect()
+    }
+
+    #[tokio::test]
+    async fn what_happens_is_a_line_each() {
+        let (mut recorder, path) = recorder("lines");
+        recorder.output(Time::from_ms(10), b"a\x1b[m\r\n");
+        recorder.input(Time::from_ms(20), b"typed");
+        recorder.resize(Time::from_ms(30), 100, 30);
+        recorder.mark(Time::from_ms(30), "make");
+        recorder.exit(Time::from_ms(1030), 3);
+        let wanted = [
+            r#"[0.010000, "o", "a\u001b[m\r\n"]"#,
+            r#"[0.020000, "r", "100x30"]"#,
+            r#"[0.000000, "m", "make"]"#,
+            r#"[1.000000, "x", "3"]"#,
+        ];
+        assert_eq!(lines(&recorder).await, wanted);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_character_that_is_cut_waits_for_its_rest() {
+        let (mut recorder, path) = recorder("cut");
+        for byte in "é世🚀".as_bytes() {
+            recorder.output(Time::default(), &[*byte]);
+        }
+        recorder.output(Time::default(), b"\xff\xe4x");
+        let lines = lines(&recorder).await;
+        let shown: Vec<&str> = lines.iter().filter_map(|line| line.split('"').nth(3)).collect();
+        assert_eq!(shown, ["é", "世", "🚀", "\u{fffd}\u{fffd}x"]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_deleted_ends_the_recording_with_a_note() {
+        let (mut recorder, path) = recorder("deleted");
+        let _ = recorder.flushed().await;
+        std::fs::remove_file(path).unwrap();
+        recorder.output(Time::default(), b"x");
+        let _ = recorder.flushed().await;
+        assert_eq!(recorder.standing().note.as_deref(), Some("the file was deleted"));
+        recorder.output(Time::default(), b"y");
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_ends_the_recording_with_a_note() {
+        let (jobs, received) = mpsc::channel();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let shared = Arc::new(Shared::default());
+        jobs.send(Job::Line("x".to_owned())).unwrap();
+        write_all(full, &received, &shared);
+        assert!(shared.note.get().unwrap().contains("No space left"), "{shared:?}");
+    }
+
+    #[tokio::test]
+    async fn a_recording_ends_at_its_limit_with_a_note() {
+        let (mut recorder, path) = recorder("limit");
+        let _ = recorder.flushed().await;
+        let line = cast::event(Default::default(), 'o', "x").len() as u64;
+        recorder.shared.written.store(RECORDING_MAX - line, Ordering::Relaxed);
+        recorder.output(Time::default(), b"x");
+        let _ = recorder.flushed().await;
+        assert_eq!(recorder.standing().note, None);
+        recorder.output(Time::default(), b"x");
+        let _ = recorder.flushed().await;
+        assert!(recorder.standing().note.unwrap().contains("1024 MiB"));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_disk_that_is_too_slow_ends_the_recording_with_a_note() {
+        let (jobs, _received) = mpsc::channel();
+        let shared = Arc::new(Shared::default());
+        let last = Time::default();
+        let path = PathBuf::new();
+        let mut recorder =
+            Recorder { path, jobs, shared, with_input: false, last, begun: Vec::new() };
+        let most = "x".repeat(QUEUE_MAX - cast::event(Default::default(), 'o', "").len());
+        recorder.output(Time::default(), most.as_bytes());
+        assert_eq!(recorder.standing().note, None);
+        recorder.output(Time::default(), b"x");
+        assert!(recorder.standing().note.unwrap().contains("too slow"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Ends: of the program, and of waits, whose callers are answered.
+
+use std::time::Duration;
+
+use awaitty_core::{Exit, Finding, Outcome};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::Driver;
+use super::callers::Due;
+use crate::io::Io;
+use crate::limits;
+use crate::platform::processes;
+
+/// How long a match is held back while the program is still running and may be about to exit, so that
+/// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
+const LINGER: Duration = Duration::from_millis(10);
+
+/// The pause between two looks at a program whose match is held back; the resolution of the runtime's timers.
+const LINGER_PAUSE: Duration = Duration::from_millis(1);
+
+/// Looks at such a program before the first pause. It takes some tens of microseconds from its print to its next read.
+const LINGER_LOOKS: usize = 8;
+
+impl Driver {
+    /// The program has ended: its last words first, then the exit.
+    pub(super) async fn finish(&mut self) {
+        match self.io.take() {
+            Some(Io::Pty(pty)) => {
+                let exit = pty.reap();
+                self.drain(&Io::Pty(pty), limits::DRAIN_MAX).await;
+                self.end(exit);
+            }
+            Some(Io::Pane(pane)) => self.finish_pane(*pane).await,
+            None => {}
+        }
+    }
+
+    pub(super) fn end(&mut self, exit: Exit) {
+        processes::unregister(self.pid);
+        self.input.clear();
+        let now = self.now();
+        self.record_exit(exit);
+        self.session.handle_exit(now, exit);
+        self.end_lingering();
+        self.end_confirming();
+        self.exit_awaited.clear();
+    }
+
+    /// What ends when the exit is known. A wait would not do for a terminal that was closed: it ends at once there.
+    pub fn await_exit(&mut self) -> oneshot::Receiver<()> {
+        let (told, known) = oneshot::channel();
+        if self.session.exit().is_none() {
+            self.exit_awaited.push(told);
+        }
+        known
+    }
+
+    /// Answers the callers whose waits ended.
+    pub(super) fn answer_ended(&mut self) {
+        for ended in self.session.poll_ended() {
+            let Some(Due { answer, ends, rest }) = self.callers.note_ended(ended) else { continue };
+            rest.into_iter().for_each(|wait| self.session.cancel_wait(wait));
+            let ended = &ends.first;
+            let is_match =
+                matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
+            if is_match && ended.exit.is_none() && processes::is_running(self.pid) {
+                self.lingering.push((answer, ends));
+                // tmux takes its time to hand it on.
+                let is_pane = matches!(self.io, Some(Io::Pane(_)));
+                let linger = if is_pane { 3 * LINGER } else { LINGER };
+                self.linger_until.get_or_insert(Instant::now() + linger);
+            } else if ended.outcome == Outcome::Met && self.must_confirm() {
+                self.hold_unconfirmed(answer, ends);
+            } else {
+                answer(self, ends);
+            }
+        }
+    }
+
+    /// Returns when to look again at a program whose match is held back.
+    pub(super) fn linger_wake(&self) -> Option<Instant> {
+        self.linger_until.map(|until| until.min(Instant::now() + LINGER_PAUSE))
+    }
+
+    /// Answers with the matches that are held back if the program has come to rest.
+    pub(super) async fn look_at_lingering(&mut self) {
+        let mut looks = 0;
+        while !self.lingering.is_empty() && looks < LINGER_LOOKS {
+            tokio::task::yield_now().await;
+            if !processes::is_running(self.pid) {
+                self.end_lingering();
+            }
+            looks += 1;
+        }
+    }
+
+    pub(super) fn end_lingering(&mut self) {
+        self.linger_until = None;
+        for (answer, mut ends) in std::mem::take(&mut self.lingering) {
+            ends.first.refresh(self.session.frame(), self.session.exit());
+            answer(self, ends);
+        }
+    }
+}

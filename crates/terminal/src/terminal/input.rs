@@ -1,0 +1,163 @@
+//! Hands input over to the program: in order, as much as the terminal takes, paced as `pace.rs` decides.
+
+use awaitty_core::EchoBy;
+use tokio::time::Instant;
+
+use super::pace::{Evidence, Part, PartKind};
+use super::{Driver, SendError};
+use crate::io::Io;
+use crate::limits;
+
+impl Driver {
+    /// Sends what a person types, as `type_in` does.
+    ///
+    /// # Errors
+    /// If it cannot be sent; nothing has changed then.
+    pub fn send_as_person(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
+        self.type_in(vec![Part::text(bytes)], text)
+    }
+
+    /// Sends input, of which `text` can be echoed. The input mark is set before the first byte.
+    ///
+    /// # Errors
+    /// If it cannot be sent; nothing has changed then.
+    pub(super) fn type_in(&mut self, parts: Vec<Part>, text: &str) -> Result<usize, SendError> {
+        let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
+            return Err(SendError::Exited);
+        };
+        let count: usize = parts.iter().map(|part| part.bytes.len()).sum();
+        if self.input.len() + count > self.input_queue {
+            let (waiting, max) = (self.input.len(), self.input_queue);
+            return Err(SendError::QueueFull { waiting, max });
+        }
+        let modes = io.input_modes();
+        let before = self.input.typed;
+        let mut typed = before;
+        let mut ends_line = Vec::new();
+        for part in &parts {
+            let (after, line) = modes.line.take(typed, &part.bytes);
+            if line > limits::CANONICAL_LINE_MAX {
+                return Err(SendError::LineTooLong { line, before: before.line });
+            }
+            ends_line.push(after.line == 0);
+            typed = after;
+        }
+        let now = self.now();
+        self.shells.note_input(text, &self.session, io.foreground_group());
+        self.session.handle_input(now, text, modes.echo_by);
+        let is_ahead = modes.echo_by == EchoBy::Terminal;
+        self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));
+        self.input.typed = typed;
+        for (part, ends_line) in parts.into_iter().zip(ends_line) {
+            let is_signal = part.kind == PartKind::Key && modes.line.is_control(&part.bytes);
+            self.input.push(part, ends_line);
+            if is_signal {
+                self.input.free();
+            }
+        }
+        self.write_some();
+        Ok(count)
+    }
+
+    /// Types keys that are not the caller's: no wait looks back to them. Does nothing while a person has control.
+    pub fn type_keys(&mut self, keys: &[u8]) {
+        if self.control().is_some() {
+            return;
+        }
+        self.push_unasked(keys);
+        self.write_some();
+    }
+
+    /// Adds bytes that no caller has typed. They count as much as others in a line.
+    fn push_unasked(&mut self, bytes: &[u8]) {
+        if let Some(io) = &self.io {
+            (self.input.typed, _) = io.input_modes().line.take(self.input.typed, bytes);
+        }
+        self.input.push_reply(bytes);
+    }
+
+    /// Returns whether output is stopped, as ctrl+s does it.
+    pub fn is_output_stopped(&self) -> bool {
+        let io = self.io.as_ref();
+        io.is_some_and(|io| io.input_modes().line.is_stopped(self.input.typed))
+    }
+
+    /// Hands over what may be, and tells the session of it.
+    pub(super) fn write_some(&mut self) {
+        let before = self.input.len();
+        loop {
+            self.consider_next();
+            let left = self.input.len();
+            self.write_front();
+            if self.input.len() == left {
+                break;
+            }
+        }
+        if self.input.len() < before {
+            self.sync_input();
+        }
+        let is_pending = self.input.has_parts();
+        if self.input.len() < before || is_pending != self.session.is_input_pending() {
+            let now = self.now();
+            self.session.handle_input_pending(now, is_pending);
+        }
+    }
+
+    /// Writes what may be handed over now, as far as the terminal takes it.
+    fn write_front(&mut self) {
+        if self.input.wants_runs() {
+            let runs = self.foreground().map_or(0, |found| found.runs);
+            self.input.note_runs(runs);
+        }
+        let Some(io) = &self.io else { return };
+        let mut shown = Vec::new();
+        while !self.input.front().is_empty() {
+            // A recording has only what the terminal itself shows: a line editor that reads a password echoes nothing, too.
+            let is_shown = self.recorder.is_some()
+                && self.input.is_front_typed()
+                && io.input_modes().echo_by == EchoBy::Terminal;
+            match io.write(self.input.front()) {
+                Ok(0) => break,
+                Ok(count) => {
+                    if is_shown {
+                        shown.extend_from_slice(&self.input.front()[..count]);
+                    }
+                    self.input.hand_over(count, Instant::now());
+                }
+                Err(_) => {
+                    self.input.clear();
+                    break;
+                }
+            }
+        }
+        if !shown.is_empty() {
+            self.record(|recorder, now| recorder.input(now, &shown));
+        }
+    }
+
+    /// Looks whether the next part of input may follow the last one, if it is time to. The kernel does not announce it.
+    fn consider_next(&mut self) {
+        let now = Instant::now();
+        if self.input.wake().is_none_or(|at| at > now) {
+            return;
+        }
+        let Some(io) = &self.io else { return };
+        let is_canonical = io.input_modes().is_canonical;
+        // In this order: a part that is read after the first look is not yet acted upon at the second.
+        let is_unread = self.is_on_its_way() || self.io.as_ref().is_some_and(Io::has_unread_input);
+        let found = self.foreground();
+        let runs = found.as_ref().map_or(0, |found| found.runs);
+        let activity = super::commands::activity_of(found.as_ref());
+        let evidence = Evidence { is_unread, activity, runs, is_canonical };
+        self.input.consider(now, &evidence);
+    }
+
+    /// Takes the session's answers to the program's queries.
+    pub(super) fn take_replies(&mut self) {
+        let replies = self.session.poll_replies();
+        // A program that asks and never reads gets no more answers.
+        if !replies.is_empty() && self.input.len() + replies.len() <= self.input_queue {
+            self.push_unasked(&replies);
+        }
+    }
+}

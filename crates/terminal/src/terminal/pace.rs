@@ -1,0 +1,500 @@
+//! The queue of input, and when the next part of it may follow the one before.
+//!
+//! Programs take bytes that arrive together for a paste, or act on a state that the key before has changed. So a keystroke
+//! is handed over only after the program has read the one before and is at rest again. Time and evidence are passed in.
+//!
+//! ```text
+//! handed over ─► unread ─► read ─► at rest ─► the next part
+//!                  │         └─ busy, or not to be seen: after KEY_GAP_MAX, KEY_GAP_UNSEEN
+//!                  └─ never read: after KEY_UNREAD_MAX
+//! ```
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use awaitty_core::{Activity, Job, TerminalWait};
+use tokio::time::Instant;
+
+use crate::io::line::Typed;
+use crate::limits;
+
+/// Time after which a keystroke follows one that was read by a program that stays busy. A person types about as fast.
+const KEY_GAP_MAX: Duration = Duration::from_millis(250);
+
+/// The same, where the kernel does not show what the program does: behind ssh or tmux.
+const KEY_GAP_UNSEEN: Duration = Duration::from_millis(50);
+
+/// Time after which a keystroke follows one that the program does not read.
+const KEY_UNREAD_MAX: Duration = Duration::from_secs(2);
+
+/// Time after which a keystroke that is not in the terminal's buffer was read, although no thread is known to have run.
+/// The kernel moves input into the buffer a moment after it was written.
+const KEY_FLUSHED: Duration = Duration::from_millis(20);
+
+/// Time for which a read blocks on unread input before it counts as one that wants more bytes, as with VMIN above 1.
+const KEY_WANTED: Duration = Duration::from_millis(5);
+
+/// Time after which a keystroke follows an escape key while the program polls for the rest of an escape sequence: readline
+/// does so for 500 ms. The next key comes sooner if it waits for input without a time limit before.
+const ESCAPE_POLLED_MAX: Duration = Duration::from_millis(600);
+
+/// The first look after a keystroke was handed over, and the pause between the looks for [`LOOKS_CLOSE`]. An editor takes
+/// about this long for a key.
+const LOOK_PAUSE: Duration = Duration::from_micros(200);
+/// See [`LOOK_PAUSE`].
+const LOOKS_CLOSE: Duration = Duration::from_millis(2);
+/// The longest pause between two looks; each is twice as long as the one before.
+const LOOK_PAUSE_MAX: Duration = Duration::from_millis(16);
+
+/// What a part of input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// Text, which programs may read together with other text.
+    Text,
+    /// A keystroke.
+    Key,
+    /// An escape that is a key. With what follows it at once it would be another key.
+    Escape,
+}
+
+/// A part of input that goes in one write.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// What it is.
+    pub kind: PartKind,
+}
+
+impl Part {
+    /// Returns a part that is text.
+    pub fn text(bytes: impl Into<Vec<u8>>) -> Part {
+        Part { bytes: bytes.into(), kind: PartKind::Text }
+    }
+}
+
+/// A part in the queue.
+#[derive(Debug)]
+struct Queued {
+    bytes: VecDeque<u8>,
+    kind: PartKind,
+    /// It may be handed over whatever the program does: a part of it was, or a signal follows it.
+    is_free: bool,
+    /// It ends a line, where the line discipline collects lines.
+    ends_line: bool,
+}
+
+/// What is known of the program when a part may follow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    /// It has input that it did not read.
+    pub(super) is_unread: bool,
+    /// What it does.
+    pub(super) activity: Activity,
+    /// How often its threads ran.
+    pub(super) runs: u64,
+    /// The line discipline collects lines.
+    pub(super) is_canonical: bool,
+}
+
+/// The part that was handed over last.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    kind: PartKind,
+    ends_line: bool,
+    at: Instant,
+    /// How often the program's threads had run before, if that was looked at.
+    runs: Option<u64>,
+    /// It was seen in the terminal's buffer.
+    was_seen: bool,
+    /// When it was found to be read.
+    read_at: Option<Instant>,
+    /// When to look next, and how long after the look before.
+    look_at: Instant,
+    pause: Duration,
+}
+
+/// The input that the program has not been handed yet.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    /// Answers to the program's queries; they go before the next part.
+    replies: VecDeque<u8>,
+    parts: VecDeque<Queued>,
+    /// Bytes in the queue.
+    len: usize,
+    last: Option<Last>,
+    /// How often the program's threads had run before the next part, if that was looked at.
+    runs: Option<u64>,
+    /// What the terminal has of it.
+    pub(super) typed: Typed,
+}
+
+impl Input {
+    /// Adds a part. `ends_line` says that it ends a line for the line discipline.
+    pub(super) fn push(&mut self, part: Part, ends_line: bool) {
+        // A mouse event that the program did not ask for has no bytes.
+        if part.bytes.is_empty() {
+            return;
+        }
+        self.len += part.bytes.len();
+        let (bytes, kind) = (part.bytes.into(), part.kind);
+        self.parts.push_back(Queued { bytes, kind, is_free: false, ends_line });
+    }
+
+    /// Adds an answer to a query of the program.
+    pub(super) fn push_reply(&mut self, bytes: &[u8]) {
+        self.len += bytes.len();
+        self.replies.extend(bytes);
+    }
+
+    /// Lets all parts in the queue go at once: a signal follows, which is not to wait for a program that reads nothing.
+    pub(super) fn free(&mut self) {
+        self.last = None;
+        self.parts.iter_mut().for_each(|part| part.is_free = true);
+    }
+
+    /// Drops what was not handed over.
+    pub(super) fn clear(&mut self) {
+        self.replies.clear();
+        self.parts.clear();
+        self.len = 0;
+    }
+
+    /// Returns how many bytes are in the queue.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns whether a part is still to be handed over.
+    pub(super) fn has_parts(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
+    /// Returns whether the next part has to wait for evidence.
+    fn is_gated(&self) -> bool {
+        let (Some(next), Some(last)) = (self.parts.front(), &self.last) else { return false };
+        let is_text = next.kind == PartKind::Text && last.kind == PartKind::Text;
+        !next.is_free && !is_text
+    }
+
+    /// Returns whether something may be handed over now.
+    pub(super) fn is_due(&self) -> bool {
+        !self.front().is_empty()
+    }
+
+    /// Returns when to look whether the next part may follow.
+    pub(super) fn wake(&self) -> Option<Instant> {
+        self.last.filter(|_| self.is_gated()).map(|last| last.look_at)
+    }
+
+    /// Brings the next look forward: the program has just printed its reaction, as far as it came, and may be at rest.
+    /// Timers are too coarse for that, and a program that goes on printing is not looked at each time.
+    pub(super) fn note_output(&mut self, now: Instant) {
+        if let Some(last) = &mut self.last
+            && now.duration_since(last.at) < LOOKS_CLOSE
+        {
+            last.look_at = now;
+        }
+    }
+
+    /// Returns the bytes that may be handed over now.
+    pub(super) fn front(&self) -> &[u8] {
+        if !self.is_front_typed() {
+            return self.replies.as_slices().0;
+        }
+        match self.parts.front() {
+            Some(part) if !self.is_gated() => part.bytes.as_slices().0,
+            _ => &[],
+        }
+    }
+
+    /// Returns whether the bytes in front are a caller's, and not an answer to a query.
+    pub(super) fn is_front_typed(&self) -> bool {
+        let is_inside = self.parts.front().is_some_and(|part| part.is_free);
+        self.replies.is_empty() || is_inside
+    }
+
+    /// Returns whether the program should be looked at before the next part is handed over, so that it is known to have
+    /// run since.
+    pub(super) fn wants_runs(&self) -> bool {
+        let is_key = |part: &Queued| part.kind != PartKind::Text || self.parts.len() > 1;
+        self.runs.is_none() && !self.is_gated() && self.parts.front().is_some_and(is_key)
+    }
+
+    /// Notes how often the program's threads have run, before the next part.
+    pub(super) fn note_runs(&mut self, runs: u64) {
+        self.runs = Some(runs);
+    }
+
+    /// Notes that so many of the bytes in front were handed over.
+    pub(super) fn hand_over(&mut self, count: usize, now: Instant) {
+        self.len -= count;
+        if !self.is_front_typed() {
+            self.replies.drain(..count);
+            return;
+        }
+        let Some(part) = self.parts.front_mut() else { return };
+        part.bytes.drain(..count);
+        part.is_free = true;
+        if !part.bytes.is_empty() {
+            return;
+        }
+        self.last = Some(Last {
+            kind: part.kind,
+            ends_line: part.ends_line,
+            at: now,
+            runs: self.runs.take(),
+            was_seen: false,
+            read_at: None,
+            look_at: now + LOOK_PAUSE,
+            pause: LOOK_PAUSE,
+        });
+        self.parts.pop_front();
+    }
+
+    /// Lets the next part follow if the evidence says so; else sets the time of the next look.
+    pub(super) fn consider(&mut self, now: Instant, evidence: &Evidence) {
+        let Some(last) = &mut self.last else { return };
+        if last.may_be_followed(now, evidence) {
+            self.last = None;
+            self.runs = Some(evidence.runs);
+            return;
+        }
+        if now.duration_since(last.at) >= LOOKS_CLOSE {
+            last.pause = (2 * last.pause).min(LOOK_PAUSE_MAX);
+        }
+        last.look_at = now + last.pause;
+    }
+}
+
+impl Last {
+    fn may_be_followed(&mut self, now: Instant, evidence: &Evidence) -> bool {
+        let waited = now.duration_since(self.at);
+        let Activity { terminal, job, .. } = evidence.activity;
+        if evidence.is_canonical && !self.ends_line && self.kind != PartKind::Escape {
+            // The line discipline has it, and hands over whole lines.
+            return true;
+        }
+        if evidence.is_unread {
+            (self.was_seen, self.read_at) = (true, None);
+            let wants_more = terminal == Some(TerminalWait::Read) && job == Job::AtRest;
+            return wants_more && waited >= KEY_WANTED || waited >= KEY_UNREAD_MAX;
+        }
+        let has_run = self.runs.is_some_and(|runs| runs != evidence.runs);
+        if !self.was_seen && !has_run && waited < KEY_FLUSHED {
+            return false;
+        }
+        let read_at = *self.read_at.get_or_insert(now);
+        let gap = match (job, terminal) {
+            (Job::AtRest, _) | (Job::Timed, Some(_)) => Duration::ZERO,
+            (Job::Busy, Some(_)) if evidence.activity.reader_rests => Duration::ZERO,
+            (Job::Busy, _) => KEY_GAP_MAX,
+            (Job::Timed, None) | (Job::Unknown, _) => KEY_GAP_UNSEEN,
+        };
+        let pause = match (self.kind, terminal) {
+            (PartKind::Escape, Some(TerminalWait::TimedPoll)) => ESCAPE_POLLED_MAX,
+            (PartKind::Escape, _) => limits::ESCAPE_PAUSE,
+            _ => Duration::ZERO,
+        };
+        now >= read_at + gap.max(pause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    const RESTS: Evidence = evidence(Some(TerminalWait::Poll), Job::AtRest);
+    const POLLS: Evidence = evidence(Some(TerminalWait::TimedPoll), Job::Timed);
+    const BUSY: Evidence = evidence(None, Job::Busy);
+    const UNSEEN: Evidence = evidence(None, Job::Unknown);
+    const UNREAD: Evidence = Evidence { is_unread: true, ..BUSY };
+
+    const fn evidence(terminal: Option<TerminalWait>, job: Job) -> Evidence {
+        let activity = Activity { terminal, job, reader_rests: false, reads_keys: true };
+        Evidence { is_unread: false, activity, runs: 1, is_canonical: false }
+    }
+
+    fn key(bytes: &[u8]) -> Part {
+        let kind = if bytes == b"\x1b" { PartKind::Escape } else { PartKind::Key };
+        Part { bytes: bytes.to_vec(), kind }
+    }
+
+    /// Hands over all that may be, byte by byte, and returns it.
+    fn hand_over(input: &mut Input, now: Instant) -> Vec<u8> {
+        let mut handed = Vec::new();
+        while !input.front().is_empty() {
+            if input.wants_runs() {
+                input.note_runs(0);
+            }
+            handed.push(input.front()[0]);
+            input.hand_over(1, now);
+        }
+        handed
+    }
+
+    /// Looks with the same evidence until the next part may follow, and returns how long that took.
+    fn gap(input: &mut Input, start: Instant, evidence: &Evidence) -> Duration {
+        while let Some(at) = input.wake() {
+            assert!(at < start + 10 * KEY_UNREAD_MAX, "it never follows");
+            input.consider(at, evidence);
+            if input.is_due() {
+                return at - start;
+            }
+        }
+        Duration::ZERO
+    }
+
+    fn two_keys() -> (Input, Instant) {
+        let (mut input, start) = (Input::default(), Instant::now());
+        input.push(key(b"\x1b[A"), false);
+        input.push(key(b"\r"), true);
+        assert_eq!(hand_over(&mut input, start), b"\x1b[A");
+        assert!(!input.is_due() && input.has_parts());
+        (input, start)
+    }
+
+    #[test]
+    fn a_keystroke_follows_when_the_program_is_at_rest_again() {
+        for (evidence, least, most) in [
+            (RESTS, Duration::ZERO, MS),
+            (POLLS, Duration::ZERO, MS),
+            (BUSY, KEY_GAP_MAX, KEY_GAP_MAX + LOOK_PAUSE_MAX),
+            (UNSEEN, KEY_GAP_UNSEEN, KEY_GAP_UNSEEN + LOOK_PAUSE_MAX),
+            (UNREAD, KEY_UNREAD_MAX, KEY_UNREAD_MAX + LOOK_PAUSE_MAX),
+        ] {
+            let (mut input, start) = two_keys();
+            let gap = gap(&mut input, start, &evidence);
+            assert!((least..=most).contains(&gap), "{evidence:?}: {gap:?}");
+            assert_eq!(hand_over(&mut input, start + gap), b"\r");
+        }
+    }
+
+    #[test]
+    fn a_key_follows_an_escape_when_the_program_no_longer_polls_for_the_rest() {
+        let escape = || {
+            let (mut input, start) = (Input::default(), Instant::now());
+            input.push(key(b"\x1b"), false);
+            input.push(key(b"\x1b[B"), false);
+            assert_eq!(hand_over(&mut input, start), b"\x1b");
+            (input, start)
+        };
+        let (mut input, start) = escape();
+        let gap_polled = gap(&mut input, start, &POLLS);
+        assert!(gap_polled >= ESCAPE_POLLED_MAX, "{gap_polled:?}");
+        let (mut input, start) = escape();
+        input.consider(start + 300 * MS, &POLLS);
+        assert!(!input.is_due(), "readline waits for 500 ms");
+        input.consider(start + 520 * MS, &RESTS);
+        assert!(input.is_due());
+    }
+
+    #[test]
+    fn output_brings_the_look_forward_only_for_a_moment() {
+        let (mut input, start) = two_keys();
+        let soon = start + LOOK_PAUSE / 4;
+        input.note_output(soon);
+        assert_eq!(input.wake(), Some(soon));
+        let late = start + LOOKS_CLOSE;
+        input.consider(late, &BUSY);
+        input.note_output(late);
+        assert!(input.wake() > Some(late), "a flood does not make it look all the time");
+    }
+
+    #[test]
+    fn a_program_that_has_not_run_has_not_read() {
+        let (mut input, start) = two_keys();
+        let asleep = Evidence { runs: 0, ..RESTS };
+        input.consider(start + MS, &asleep);
+        assert!(!input.is_due(), "the kernel may not have moved the key yet");
+        input.consider(start + 2 * MS, &RESTS);
+        assert!(input.is_due());
+        // A key that was seen in the buffer and is gone from there was read.
+        let (mut input, start) = two_keys();
+        input.consider(start + MS, &Evidence { is_unread: true, ..asleep });
+        input.consider(start + 2 * MS, &asleep);
+        assert!(input.is_due());
+    }
+
+    #[test]
+    fn a_read_that_wants_more_bytes_gets_them() {
+        let (mut input, start) = two_keys();
+        let wants = evidence(Some(TerminalWait::Read), Job::AtRest);
+        let gap = gap(&mut input, start, &Evidence { is_unread: true, ..wants });
+        assert!((KEY_WANTED..KEY_WANTED + LOOK_PAUSE_MAX).contains(&gap), "{gap:?}");
+    }
+
+    #[test]
+    fn text_follows_text_at_once_and_a_keystroke_does_not() {
+        let (mut input, start) = (Input::default(), Instant::now());
+        input.push(Part::text("one"), false);
+        input.push(Part::text("two"), false);
+        assert_eq!(hand_over(&mut input, start), b"onetwo");
+        // Across calls as well.
+        input.push(key(b"\r"), true);
+        assert_eq!(hand_over(&mut input, start), b"");
+        input.consider(start + MS, &RESTS);
+        assert_eq!(hand_over(&mut input, start), b"", "whether it ran is not known");
+        input.consider(start + KEY_FLUSHED, &RESTS);
+        assert_eq!(hand_over(&mut input, start), b"\r");
+        input.push(Part::text("more"), false);
+        assert_eq!(hand_over(&mut input, start), b"");
+    }
+
+    #[test]
+    fn the_line_discipline_collects_keys_of_a_line() {
+        let (mut input, start) = (Input::default(), Instant::now());
+        for (bytes, ends_line) in [(b"y", false), (b"\r", true), (b"x", false)] {
+            input.push(key(bytes), ends_line);
+        }
+        let busy = Evidence { is_canonical: true, ..BUSY };
+        assert_eq!(hand_over(&mut input, start), b"y");
+        input.consider(start + MS, &busy);
+        assert_eq!(hand_over(&mut input, start + MS), b"\r");
+        input.consider(start + 2 * MS, &busy);
+        assert_eq!(hand_over(&mut input, start), b"", "the program may read keys after this line");
+    }
+
+    #[test]
+    fn an_escape_is_followed_after_a_pause() {
+        let (mut input, start) = (Input::default(), Instant::now());
+        input.push(key(b"\x1b"), false);
+        assert_eq!(hand_over(&mut input, start), b"\x1b");
+        assert_eq!(input.wake(), None, "nothing is to follow");
+        input.push(Part::text("x"), false);
+        let read = start + 1000 * MS;
+        input.consider(read, &Evidence { is_unread: true, ..RESTS });
+        input.consider(read + MS, &RESTS);
+        input.consider(read + limits::ESCAPE_PAUSE, &RESTS);
+        assert_eq!(hand_over(&mut input, read), b"");
+        input.consider(read + MS + limits::ESCAPE_PAUSE, &RESTS);
+        assert_eq!(hand_over(&mut input, read), b"x");
+    }
+
+    #[test]
+    fn replies_and_signals_do_not_wait() {
+        let (mut input, start) = two_keys();
+        input.push_reply(b"\x1b[1;1R");
+        assert_eq!(hand_over(&mut input, start), b"\x1b[1;1R");
+        input.push(key(b"\x03"), false);
+        input.free();
+        assert_eq!(hand_over(&mut input, start), b"\r\x03");
+        // A reply does not come into the middle of a part.
+        let (mut input, start) = (Input::default(), Instant::now());
+        input.push(key(b"\x1b[A"), false);
+        input.hand_over(1, start);
+        input.push_reply(b"R");
+        assert_eq!(hand_over(&mut input, start), b"[AR");
+        input.push(key(b"x"), false);
+        input.clear();
+        assert!(input.is_empty() && !input.has_parts());
+        input.push(key(b""), false);
+        assert!(!input.has_parts(), "there is nothing to hand over");
+    }
+}
