@@ -98,6 +98,26 @@ pub struct Record {
 }
 
 impl SpawnSpec {
+    /// Returns what starts a program and its arguments in a PTY of the default size, with shell integration.
+    pub fn new<W: Into<String>>(argv: impl IntoIterator<Item = W>) -> SpawnSpec {
+        SpawnSpec {
+            argv: argv.into_iter().map(Into::into).collect(),
+            cwd: None,
+            env: BTreeMap::new(),
+            clear_env: false,
+            inherit_env: None,
+            cols: limits::COLS,
+            rows: limits::ROWS,
+            name: None,
+            scrollback: limits::SCROLLBACK,
+            ttl: None,
+            shell_integration: true,
+            client: "library".into(),
+            record: None,
+            place: Place::Pty,
+        }
+    }
+
     /// Begins the recording, if there is to be one.
     fn recorder(&self, id: &str, limits: &Limits) -> Result<Option<Recorder>, ToolError> {
         let Some(Record { with_input }) = self.record else { return Ok(None) };

@@ -1,5 +1,7 @@
 //! Where the bytes of a terminal come from and go to.
 
+#[cfg(test)]
+pub(crate) mod fake;
 pub mod line;
 pub mod pty;
 pub mod tmux;
@@ -7,7 +9,11 @@ pub mod tmux;
 use std::io;
 
 use pty::{InputModes, Pty, ReadEnd};
+use rustix::process::Pid;
 use tmux::Pane;
+
+use crate::platform::foreground::{self, Foreground};
+use crate::platform::processes;
 
 /// Where a terminal's bytes come from and go to.
 #[derive(Debug)]
@@ -16,6 +22,9 @@ pub enum Io {
     Pty(Pty),
     /// A pane of a tmux server.
     Pane(Box<Pane>),
+    /// A terminal of a test.
+    #[cfg(test)]
+    Fake(fake::FakeIo),
 }
 
 impl Io {
@@ -24,6 +33,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.readable().await,
             Io::Pane(pane) => pane.readable().await,
+            #[cfg(test)]
+            Io::Fake(fake) => fake.readable().await,
         }
     }
 
@@ -32,6 +43,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.writable().await,
             Io::Pane(pane) => pane.writable().await,
+            #[cfg(test)]
+            Io::Fake(fake) => fake.writable().await,
         }
     }
 
@@ -40,6 +53,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.exited().await,
             Io::Pane(pane) => pane.exited().await,
+            #[cfg(test)]
+            Io::Fake(fake) => fake.exited().await,
         }
     }
 
@@ -48,6 +63,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.read(buffer),
             Io::Pane(pane) => pane.read(buffer),
+            #[cfg(test)]
+            Io::Fake(fake) => fake.read(buffer),
         }
     }
 
@@ -56,6 +73,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.write(bytes),
             Io::Pane(pane) => pane.write(bytes),
+            #[cfg(test)]
+            Io::Fake(fake) => fake.write(bytes),
         }
     }
 
@@ -64,6 +83,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.input_modes(),
             Io::Pane(pane) => pane.input_modes(),
+            #[cfg(test)]
+            Io::Fake(fake) => fake.input_modes(),
         }
     }
 
@@ -73,6 +94,8 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.foreground_group(),
             Io::Pane(_) => None,
+            #[cfg(test)]
+            Io::Fake(_) => None,
         }
     }
 
@@ -81,6 +104,26 @@ impl Io {
         match self {
             Io::Pty(pty) => pty.has_unread_input(),
             Io::Pane(pane) => pane.has_unread_input(),
+            #[cfg(test)]
+            Io::Fake(fake) => fake.has_unread_input(),
+        }
+    }
+
+    /// Returns what has the terminal in the foreground. `leader` is the PID of the session leader.
+    pub fn foreground(&self, leader: Pid) -> Option<Foreground> {
+        match self {
+            Io::Pty(_) | Io::Pane(_) => foreground::look(leader, &self.input_modes()),
+            #[cfg(test)]
+            Io::Fake(fake) => Some(fake.foreground()),
+        }
+    }
+
+    /// Returns whether the session leader is on a processor, waits for one, or has ended.
+    pub fn is_running(&self, leader: Pid) -> bool {
+        match self {
+            Io::Pty(_) | Io::Pane(_) => processes::is_running(leader),
+            #[cfg(test)]
+            Io::Fake(fake) => fake.is_running(),
         }
     }
 }

@@ -81,7 +81,7 @@ pub struct InputModes {
     pub is_canonical: bool,
     /// What becomes of single bytes.
     pub line: Discipline,
-    flags: rustix::termios::InputModes,
+    pub(super) flags: rustix::termios::InputModes,
 }
 
 impl InputModes {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::shells::Group;
 use super::{Driver, SendError};
 use crate::io::Io;
-use crate::platform::foreground::{self, Foreground};
+use crate::platform::foreground::Foreground;
 use crate::shell::{self, Kind, Nonce};
 
 /// How soon the kernel is asked, after the program printed something, whether it waits for input now.
@@ -52,8 +52,7 @@ pub struct State {
 impl Driver {
     /// What has the terminal in the foreground.
     pub fn foreground(&self) -> Option<Foreground> {
-        let io = self.io.as_ref()?;
-        foreground::look(self.pid, &io.input_modes())
+        self.io.as_ref()?.foreground(self.pid)
     }
 
     /// What the program is doing now.

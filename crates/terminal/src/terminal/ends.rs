@@ -32,8 +32,19 @@ impl Driver {
                 self.end(exit);
             }
             Some(Io::Pane(pane)) => self.finish_pane(*pane).await,
+            #[cfg(test)]
+            Some(Io::Fake(fake)) => {
+                let exit = fake.exit();
+                self.drain(&Io::Fake(fake), limits::DRAIN_MAX).await;
+                self.end(exit);
+            }
             None => {}
         }
+    }
+
+    /// Returns whether the program runs, and so may be about to exit.
+    fn may_be_exiting(&self) -> bool {
+        self.io.as_ref().is_none_or(|io| io.is_running(self.pid))
     }
 
     pub(super) fn end(&mut self, exit: Exit) {
@@ -64,7 +75,7 @@ impl Driver {
             let ended = &ends.first;
             let is_match =
                 matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
-            if is_match && ended.exit.is_none() && processes::is_running(self.pid) {
+            if is_match && ended.exit.is_none() && self.may_be_exiting() {
                 self.lingering.push((answer, ends));
                 // tmux takes its time to hand it on.
                 let is_pane = matches!(self.io, Some(Io::Pane(_)));
@@ -88,7 +99,7 @@ impl Driver {
         let mut looks = 0;
         while !self.lingering.is_empty() && looks < LINGER_LOOKS {
             tokio::task::yield_now().await;
-            if !processes::is_running(self.pid) {
+            if !self.may_be_exiting() {
                 self.end_lingering();
             }
             looks += 1;

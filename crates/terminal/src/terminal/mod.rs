@@ -18,6 +18,8 @@ mod pane;
 mod record;
 mod redact;
 mod shells;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -259,6 +261,13 @@ impl Driver {
         Driver::start_with(Some(Io::Pty(pty)), pid, (cols, rows), options, |driver| {
             driver.begin(untouched, begun);
         })
+    }
+
+    /// Starts the task of a fake terminal.
+    #[cfg(test)]
+    pub(crate) fn start_fake(fake: crate::io::fake::FakeIo, options: Options) -> Handle {
+        let pid = rustix::process::getpid();
+        Driver::start_with(Some(Io::Fake(fake)), pid, (40, 10), options, |_| {})
     }
 
     /// Our own program begins, in a terminal that was so before.

@@ -27,6 +27,12 @@ pub struct Foreground {
 }
 
 impl Foreground {
+    /// Returns a job that does not exist, for tests.
+    #[cfg(test)]
+    pub(crate) fn new(name: &str, activity: Activity, runs: u64) -> Foreground {
+        Foreground { name: name.to_owned(), pid: 0, group: 0, activity, runs, is_stopped: false }
+    }
+
     /// Returns the path of its executable, if the kernel shows it: not of another user's program, such as sudo.
     pub fn executable(&self) -> Option<PathBuf> {
         fs::read_link(format!("/proc/{}/exe", self.pid)).ok()

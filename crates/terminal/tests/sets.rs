@@ -1,0 +1,43 @@
+//! Two sets of terminals in one process do not touch each other's programs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awaitty_core::{Condition, Outcome, Since, Spec};
+use awaitty_terminal::terminals::{Ending, Entry, IfExists, SpawnSpec, Terminals};
+use rustix::process::Signal;
+
+async fn spawn(terminals: &Arc<Terminals>, name: &str) -> Arc<Entry> {
+    let spec =
+        SpawnSpec { name: Some(name.to_owned()), ..SpawnSpec::new(["sh", "-c", "sleep 60 & cat"]) };
+    terminals.spawn(spec, IfExists::Error).await.unwrap().entry
+}
+
+async fn answers(entry: &Entry) -> bool {
+    let pattern = awaitty_core::Pattern::new("^ping$", "").unwrap();
+    let spec =
+        Spec { condition: Condition::Text(pattern.into()), since: Since::Input, deadline: None };
+    let wait = entry.handle.start_wait(move |driver| {
+        driver.send(b"ping\r", "ping\r").unwrap();
+        driver.start_wait(spec, Duration::from_secs(10))
+    });
+    wait.await.unwrap().unwrap().ended().await.unwrap().outcome == Outcome::Met
+}
+
+#[tokio::test]
+async fn closing_a_terminal_leaves_one_of_the_same_name_in_another_set_alone() {
+    let sets = [Arc::new(Terminals::default()), Arc::new(Terminals::default())];
+    let kill = Ending::Kill(Signal::KILL, Duration::ZERO);
+    for _ in 0..3 {
+        let [first, second] = [&sets[0], &sets[1]];
+        let (a, b) = (spawn(first, "same").await, spawn(second, "same").await);
+        assert_eq!(a.id, b.id, "both sets count from the same number");
+        assert!(answers(&a).await && answers(&b).await);
+        assert!(first.close(&a, kill, false).await.is_empty());
+        assert!(answers(&b).await, "the other set's program lives");
+        assert!(second.close(&b, kill, false).await.is_empty());
+    }
+    for set in sets {
+        set.shut_down().await;
+    }
+}
