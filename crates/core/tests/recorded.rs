@@ -1,8 +1,7 @@
-//! Real programs, recorded by `scripts/record`: a folder in `tests/recorded` is a test.
+//! Output of real programs, recorded by `scripts/record`. Each folder in `tests/recorded` is a test case.
 //!
-//! `bytes` is what the program printed, `size` the terminal's columns and rows, `screen` what another
-//! terminal showed of it. `before`, where there is one, is how many of the bytes came before the last
-//! key, for a test of what that key changed.
+//! `bytes` is the output, `size` the terminal's columns and rows, `screen` the text that another terminal showed. The
+//! optional file `before` is the number of bytes before the last key, for tests of the changes that this key made.
 
 #![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
 
@@ -54,7 +53,7 @@ fn all() -> Vec<Recording> {
     names.iter().map(|name| recording(name)).collect()
 }
 
-/// Both screens side by side, with the rows that differ marked.
+/// Returns both screens side by side, with differing rows marked.
 fn compare(expected: &str, shown: &str) -> String {
     let (mut expected, mut shown) = (expected.lines(), shown.lines());
     let mut text = String::new();
@@ -72,7 +71,7 @@ fn compare(expected: &str, shown: &str) -> String {
 }
 
 #[test]
-fn every_recording_shows_what_another_terminal_showed() {
+fn every_recording_matches_another_terminal() {
     let mut failed = Vec::new();
     for recording in all() {
         let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
@@ -86,7 +85,7 @@ fn every_recording_shows_what_another_terminal_showed() {
 }
 
 #[test]
-fn no_recording_depends_on_how_it_is_cut() {
+fn no_recording_depends_on_how_it_is_split() {
     for recording in all() {
         let mut whole = Screen::new(recording.cols, recording.rows, SCROLLBACK);
         whole.feed(&recording.bytes);
@@ -112,13 +111,13 @@ fn every_recording_can_be_dumped() {
 }
 
 #[test]
-fn the_recorded_programs_use_no_sequence_that_would_be_missed() {
-    // What real programs send and we do not know; each with the reason why that is right.
+fn recorded_programs_use_no_unknown_sequence() {
+    // Unknown sequences of real programs, each with the reason why it can be ignored.
     let accepted = [
-        "CSI %m",     // What is left of a terminfo string that ncurses did not fill in.
-        "DCS z",      // What vim sends to see whether such strings are swallowed.
+        "CSI %m",     // The rest of a terminfo string whose parameters ncurses did not expand.
+        "DCS z",      // Sent by vim to check that such strings are ignored.
         "mode ?4",    // Smooth scrolling, from the reset string of xterm's terminfo entry.
-        "mode ?7727", // The escape key in mintty, which tmux asks of every terminal.
+        "mode ?7727", // The Escape key in mintty, which tmux sets on every terminal.
     ];
     for recording in all() {
         let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
@@ -132,7 +131,7 @@ fn the_recorded_programs_use_no_sequence_that_would_be_missed() {
     }
 }
 
-/// What the last key of a recording changed.
+/// Returns the changes that the last key of a recording made.
 fn last_key(name: &str) -> (Session, Diff) {
     let recording = recording(name);
     let before = recording.before.expect("it was recorded with the place of its last key");
@@ -163,7 +162,7 @@ fn one_line_up_in_less_is_a_scroll_down() {
 }
 
 #[test]
-fn the_next_entry_of_a_menu_is_two_rows_of_style_and_a_selection() {
+fn the_next_menu_entry_changes_the_style_of_two_rows_and_the_selection() {
     let (session, diff) = last_key("dialog-down");
     assert_eq!(diff.scrolled, 0);
     let kinds: Vec<ChangeKind> = diff.changes.iter().map(|change| change.kind).collect();
