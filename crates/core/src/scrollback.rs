@@ -199,8 +199,8 @@ impl Scrollback {
         let offset = block.offsets.pop()?;
         block.bytes.truncate(offset as usize);
         self.len -= 1;
-        let left = if self.blocks.len() == 1 { self.dropped } else { 0 };
-        if self.blocks.back()?.offsets.len() == left {
+        let dropped = if self.blocks.len() == 1 { self.dropped } else { 0 };
+        if self.blocks.back()?.offsets.len() == dropped {
             self.blocks.pop_back();
             self.forget_style_numbers();
             if self.blocks.is_empty() {
@@ -355,7 +355,7 @@ impl<'b> PackedLine<'b> {
         let len = self.number() as usize;
         let (text, rest) = self.0.split_at(len);
         self.0 = rest;
-        std::str::from_utf8(text).expect("only whole text is packed")
+        std::str::from_utf8(text).expect("packed text is valid UTF-8")
     }
 
     fn span<T>(&mut self, value: impl Fn(u64) -> T) -> Span<T> {

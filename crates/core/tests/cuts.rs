@@ -116,7 +116,7 @@ fn every_sequence_split_at_every_byte_gives_the_same_screen() {
 
 /// Returns a condition of each kind.
 fn conditions() -> Vec<Condition> {
-    let pattern = |text: &str| Arc::new(Pattern::new(text, "").expect("it is a pattern"));
+    let pattern = |text: &str| Arc::new(Pattern::new(text, "").expect("the pattern is valid"));
     let stable = Duration::ZERO;
     vec![
         Condition::Text(pattern("DONE")),
@@ -146,7 +146,7 @@ fn wait_results(
     let mut session = Session::new(at(0), COLS, ROWS, 20);
     for condition in conditions() {
         let spec = Spec { condition, since: Since::Input, deadline: Some(at(99)) };
-        session.start_wait(at(0), spec).expect("it starts");
+        session.start_wait(at(0), spec).expect("the wait starts");
     }
     let mut results: Vec<String> = session.poll_ended().iter().map(&describe).collect();
     for piece in pieces {
@@ -158,7 +158,7 @@ fn wait_results(
     session.handle_drained(at(1));
     while let Some(wake) = session.poll_wake().filter(|wake| *wake < at(50)) {
         session.handle_time(wake);
-        assert!(session.poll_wake().is_none_or(|next| next > wake), "no wake for what is over");
+        assert!(session.poll_wake().is_none_or(|next| next > wake), "no wake-up is in the past");
     }
     session.handle_exit(at(50), Exit::Code(0));
     results.extend(session.poll_ended().iter().map(&describe));
@@ -195,9 +195,9 @@ fn every_sequence_split_at_every_byte_gives_the_same_wait_results() {
 #[test]
 fn a_pause_at_any_byte_hides_no_text_from_a_wait() {
     // A pause between the two pieces adds frames, so a wait finds at least the same text.
-    let found = |ended: &WaitEnded| match &ended.condition {
-        Condition::Text(pattern) => format!("{pattern:?} {:?}", ended.outcome),
-        _ => String::new(),
+    let found = |ended: &WaitEnded| {
+        let Condition::Text(pattern) = &ended.condition else { return String::new() };
+        format!("{pattern:?} {:?}", ended.outcome)
     };
     for stream in STREAMS {
         let bytes = framed(stream);

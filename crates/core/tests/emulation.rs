@@ -201,7 +201,7 @@ fn colours_are_parsed_in_all_forms() {
         assert_eq!(style_of(&format!("{sgr};39")).fg, Color::Default);
         assert!(
             style_of(&format!("{sgr};1")).attrs.has(Attrs::BOLD),
-            "{sgr} takes no more than its own"
+            "{sgr} consumes only its own parameters"
         );
     }
     assert_eq!(style_of("48;5;200").bg, Color::Indexed(200));
@@ -292,7 +292,7 @@ fn checksums_are_reported_only_on_request() {
     let mut screen = Screen::new(80, 24, 0);
     screen.feed(asked);
     assert_eq!(screen.take_replies(), b"");
-    assert_eq!(screen.unknown().get("CSI *y"), Some(&2), "as any sequence that is not known");
+    assert_eq!(screen.unknown().get("CSI *y"), Some(&2), "counted like any unknown sequence");
     screen.set_answers_checksums(true);
     screen.feed(asked);
     let replies = screen.take_replies();
@@ -335,14 +335,14 @@ fn keyboard_and_mouse_modes_are_reported() {
     assert_eq!(screen.modify_other_keys(), 2);
     assert_eq!(screen.keyboard_flags(), 3);
     let screen = lettered("\x1b[>3u\x1b[?1049h");
-    assert_eq!(screen.keyboard_flags(), 0, "each screen has its own");
+    assert_eq!(screen.keyboard_flags(), 0, "each screen has its own flags");
 }
 
 #[test]
 fn titles_directories_and_links() {
     let screen = lettered("\x1b]0;one\x07\x1b[22;0t\x1b]2;two\x1b\\\x1b[23;0t");
     assert_eq!(screen.title(), "one");
-    assert_eq!(lettered("\x1b]2;a\tb\x07").title(), "ab", "no controls");
+    assert_eq!(lettered("\x1b]2;a\tb\x07").title(), "ab", "control characters are removed");
     assert_eq!(lettered("\x1b]7;file://host/a%20b/%e4%b8%96\x07").cwd(), Some("/a b/世"));
     assert_eq!(lettered("\x1b]7;http://host/\x07").cwd(), None);
     let screen =
@@ -362,7 +362,7 @@ fn events() {
     assert_eq!(events[0], Event::Bell);
     let body = |event: &Event| match event {
         Event::Notification { title, body } => format!("{title:?} {body}"),
-        other => format!("{other:?}"),
+        Event::Bell | Event::Mark(_) => format!("{event:?}"),
     };
     assert_eq!(body(&events[1]), "None done");
     assert_eq!(body(&events[2]), "Some(\"build\") ok;fine");

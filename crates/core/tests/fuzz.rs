@@ -101,7 +101,7 @@ fn folder(name: &str) -> PathBuf {
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> =
         engine::kept(&folder("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
-    let recorded = fs::read_dir(folder("recorded")).expect("the recordings are there");
+    let recorded = fs::read_dir(folder("recorded")).expect("the folder of recordings exists");
     let mut recorded: Vec<PathBuf> = recorded.flatten().map(|entry| entry.path()).collect();
     recorded.sort();
     seeds.extend(recorded.into_iter().map(|path| {
@@ -145,7 +145,7 @@ fn steps(mut bytes: &[u8]) -> Vec<Step> {
 
 fn check(case: &[u8]) {
     let steps = steps(case);
-    let mut rng = Rng::new(engine::number_of(case));
+    let mut rng = Rng::new(engine::hash_of(case));
     let cuts: Vec<usize> = (0..8).map(|_| 1 + rng.below(40)).collect();
     let gaps: Vec<u64> = (0..5).map(|_| rng.below(40) as u64).collect();
     common::check_invariants(&steps, SIZE);

@@ -76,7 +76,7 @@ fn strings_that_never_end_show_nothing() {
         assert_eq!(screen.text(), "before", "{begin:?}");
         screen.feed(b"\x18 and after");
         assert_eq!(screen.text(), "before and after", "{begin:?}");
-        assert_eq!(screen.title(), "", "{begin:?}: what was abandoned is not acted upon");
+        assert_eq!(screen.title(), "", "{begin:?}: an abandoned string has no effect");
         check_recovery(screen);
     }
 }
@@ -120,7 +120,7 @@ fn images_are_ignored() {
     let all = [sixel, kitty, iterm, pieces, raster].concat().into_bytes();
     let mut screen = feed(200, |_| all.clone());
     assert_eq!(screen.text(), "before");
-    assert_eq!(screen.cursor().col, 6, "an image that is not shown takes no room");
+    assert_eq!(screen.cursor().col, 6, "an ignored image does not move the cursor");
     assert_eq!(screen.take_replies(), b"");
     check_recovery(screen);
 }
@@ -163,7 +163,7 @@ fn the_oldest_links_are_dropped_first() {
     let newest = style.link.and_then(|id| screen.link(id));
     assert_eq!(newest, Some("http://99999/"));
     let oldest = screen.scrollback().get(0).map(|(_, row)| row.style_at(0).link);
-    assert!(oldest.flatten().is_some(), "a line of the last thousand still has its own");
+    assert!(oldest.flatten().is_some(), "the oldest line in the scrollback still has its link");
     check_recovery(screen);
 }
 
@@ -171,7 +171,7 @@ fn the_oldest_links_are_dropped_first() {
 fn the_newest_links_are_kept_up_to_the_limit() {
     let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
     screen.feed(b"\x1b]8;;http://first/\x07x\x1b]8;;\x07");
-    let first = screen.row(0).style_at(0).link.expect("it is a link");
+    let first = screen.row(0).style_at(0).link.expect("the cell has a link");
     for i in 1..LINKS_MAX {
         screen.feed(format!("\x1b]8;;http://{i}/\x07").as_bytes());
     }
@@ -189,7 +189,7 @@ fn stacks_are_bounded() {
         assert_eq!(screen.title(), format!("t{i}"));
     }
     screen.feed(b"\x1b]2;last\x07\x1b[23;0t");
-    assert_eq!(screen.title(), "last", "sixteen were kept");
+    assert_eq!(screen.title(), "last", "sixteen titles were kept");
     screen.feed(b"\x1b[<1000000000u");
     assert_eq!(screen.keyboard_flags(), 0);
     check_recovery(screen);
@@ -236,7 +236,7 @@ fn marks_in_the_text_of_a_row_are_bounded() {
             assert_eq!(screen.row(0).width(), cells + 1);
         }
         screen.feed(format!("\x1b[2J\x1b[H{}\r\n\n\n", full.repeat(cols)).as_bytes());
-        let (_, line) = screen.scrollback().get(0).expect("a line left the screen");
+        let (_, line) = screen.scrollback().get(0).expect("a line scrolled off");
         assert_eq!(without_marks(line.text()), "e".repeat(cols));
         assert_eq!(line.width(), cols);
         assert!(line.text().len() <= cols + marks_max, "{cols}: {}", line.text().len());
@@ -310,7 +310,7 @@ fn frames_are_bounded_by_their_bytes() {
         session.handle_output(at(20 * i as u64), format!("\x1b[H{}", row.repeat(rows)).as_bytes());
         session.handle_drained(at(20 * i as u64));
         let frames = session.history().frames().len();
-        assert!(frames == kept + 1 || i > 10, "frame {i} ended another");
+        assert!(frames == kept + 1 || i > 10, "frame {i} displaced another");
         kept = frames;
     }
     assert_eq!(session.frame().seq().0, 40);
@@ -368,7 +368,7 @@ fn a_flood_of_modes_leaves_no_state_behind() {
     screen.feed(format!("\x1b[?{}1049h", "2004;".repeat(62)).as_bytes());
     assert!(screen.has_bracketed_paste() && screen.is_alternate());
     screen.feed(format!("\x1b[?{}1049l", "2004;".repeat(64)).as_bytes());
-    assert!(screen.is_alternate(), "what is past the limit is not acted upon");
+    assert!(screen.is_alternate(), "excess parameters are ignored");
     // Sets every mode before the reset.
     screen.feed(
         (0..3000).map(|mode| format!("\x1b[?{mode}h\x1b[{mode}h")).collect::<String>().as_bytes(),
@@ -376,7 +376,11 @@ fn a_flood_of_modes_leaves_no_state_behind() {
     assert!(screen.has_bracketed_paste() && screen.is_synchronized());
     screen.feed(b"\x18\x1bc");
     let dump = screen.dump();
-    assert_eq!(dump, Screen::new(COLS, ROWS, SCROLLBACK).dump(), "as new");
+    assert_eq!(
+        dump,
+        Screen::new(COLS, ROWS, SCROLLBACK).dump(),
+        "the reset restores the initial state"
+    );
     check_recovery(screen);
 }
 
@@ -427,7 +431,7 @@ fn endless_lines_keep_the_scrollback_bounded() {
     check_recovery(screen);
     let screen = feed(2000, |i| format!("{i}\r\n").repeat(500).into_bytes());
     assert_eq!(screen.scrollback().len(), SCROLLBACK);
-    assert_eq!(screen.line(ROWS - 1).0, 1_000_001, "numbers go on, whatever is dropped");
+    assert_eq!(screen.line(ROWS - 1).0, 1_000_001, "dropping lines does not change the numbers");
     check_recovery(screen);
 }
 
@@ -482,7 +486,11 @@ fn extreme_sizes_are_clamped() {
     screen.resize(usize::MAX, usize::MAX);
     assert_eq!((screen.cols(), screen.rows()), (COLS_MAX, ROWS_MAX));
     screen.feed(b"\x1b[8;9999;9999t\x1b[?40h\x1b[?3h");
-    assert_eq!((screen.cols(), screen.rows()), (COLS_MAX, ROWS_MAX), "a program cannot resize us");
+    assert_eq!(
+        (screen.cols(), screen.rows()),
+        (COLS_MAX, ROWS_MAX),
+        "a program cannot resize the screen"
+    );
     check_recovery(screen);
 }
 
@@ -504,9 +512,9 @@ fn frames_and_waits_are_correct_during_a_storm_of_resizes() {
     let at = Time::from_ms;
     let mut session = Session::new(at(0), COLS, ROWS, SCROLLBACK);
     session.keep_frames(20);
-    let pattern = Arc::new(Pattern::new("last words \\d+", "").expect("it is a pattern"));
+    let pattern = Arc::new(Pattern::new("last words \\d+", "").expect("the pattern is valid"));
     let spec = Spec { condition: Condition::Text(pattern), since: Since::Now, deadline: None };
-    session.start_wait(at(0), spec).expect("it starts");
+    session.start_wait(at(0), spec).expect("the wait starts");
     for i in 0..2000_u64 {
         let size = (1 + i as usize * 7 % 150, 1 + i as usize * 3 % 50);
         session.handle_output(
@@ -515,11 +523,7 @@ fn frames_and_waits_are_correct_during_a_storm_of_resizes() {
         );
         session.resize(at(i), size.0, size.1);
         let frame = session.frame();
-        assert_eq!(
-            (frame.cols(), frame.rows().len()),
-            size,
-            "what is shown has the new size at once"
-        );
+        assert_eq!((frame.cols(), frame.rows().len()), size, "the frame has the new size at once");
     }
     session.resize(at(3000), COLS, ROWS);
     assert!(session.poll_ended().is_empty());

@@ -3,7 +3,7 @@
 //! `bytes` is the output, `size` the terminal's columns and rows, `screen` the text that another terminal showed. The
 //! optional file `before` is the number of bytes before the last key, for tests of the changes that this key made.
 
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn all() -> Vec<Recording> {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert!(names.len() >= 30, "the recordings are there: {names:?}");
+    assert!(names.len() >= 30, "recordings are missing: {names:?}");
     names.iter().map(|name| recording(name)).collect()
 }
 
@@ -103,10 +103,10 @@ fn every_recording_can_be_dumped() {
     for recording in all() {
         let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
         screen.feed(&recording.bytes);
-        let mut again = Screen::new(recording.cols, recording.rows, SCROLLBACK);
-        again.feed(&screen.dump());
-        assert_eq!(again.text(), screen.text(), "{}", recording.name);
-        assert!(again.dump() == screen.dump(), "{}", recording.name);
+        let mut copy = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        copy.feed(&screen.dump());
+        assert_eq!(copy.text(), screen.text(), "{}", recording.name);
+        assert!(copy.dump() == screen.dump(), "{}", recording.name);
     }
 }
 
@@ -134,7 +134,7 @@ fn recorded_programs_use_no_unknown_sequence() {
 /// Returns the changes that the last key of a recording made.
 fn last_key(name: &str) -> (Session, Diff) {
     let recording = recording(name);
-    let before = recording.before.expect("it was recorded with the place of its last key");
+    let before = recording.before.expect("the recording has a `before` file");
     let mut session = Session::new(Time::from_ms(0), recording.cols, recording.rows, SCROLLBACK);
     session.handle_output(Time::from_ms(1), &recording.bytes[..before]);
     session.handle_drained(Time::from_ms(2));
@@ -172,9 +172,9 @@ fn the_next_menu_entry_changes_the_style_of_two_rows_and_the_selection() {
     let selection = session.frame().selection();
     let entry: Vec<&str> =
         selection.iter().filter(|s| s.row == selected).map(|s| s.text.as_str()).collect();
-    assert_eq!(entry, ["2", "Copper"], "its tag and its text: {selection:?}");
+    assert_eq!(entry, ["2", "Copper"], "the entry's tag and text: {selection:?}");
     assert!(
         !selection.iter().any(|s| s.row == diff.changes[0].row),
-        "the entry before is selected no more: {selection:?}"
+        "the previous entry is still selected: {selection:?}"
     );
 }

@@ -32,9 +32,9 @@ fn check_ticks(bytes: &str, expected: [&str; ROWS]) {
 /// Returns the text of the screen at each observation.
 fn observations(bytes: &str) -> Vec<String> {
     let mut screen = Screen::new(COLS, ROWS, 100);
-    let mut seen = Vec::new();
-    screen.feed_observed(bytes.as_bytes(), &mut |screen| seen.push(screen.text()));
-    seen
+    let mut observed = Vec::new();
+    screen.feed_observed(bytes.as_bytes(), &mut |screen| observed.push(screen.text()));
+    observed
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_cursor_and_the_pen_draw_nothing() {
 fn ticks_go_to_the_scrollback_with_their_line() {
     let mut screen = observed_screen();
     screen.feed(b"\x1b[1;3Hx\x1b[4;1H\n");
-    let (line, row) = screen.scrollback().get(0).expect("a line left");
+    let (line, row) = screen.scrollback().get(0).expect("a line scrolled off");
     assert_eq!((line, row.text()), (Line(1), "aax"));
     assert_eq!((row.tick_at(0), row.tick_at(2), row.tick_at(3)), (Tick(1), Tick(2), Tick(0)));
 }
@@ -99,7 +99,7 @@ fn overwritten_cells_are_observed_first() {
     assert_eq!(observations("10%\r20%\r30%\rxyz"), ["10%", "20%", "30%"]);
     assert_eq!(observations("世\x08x"), ["世"]);
     assert_eq!(observations("ab\x08世"), ["ab"]);
-    assert_eq!(observations("ab\rx\rc"), ["ab", "xb"], "what was seen is not shown again");
+    assert_eq!(observations("ab\rx\rc"), ["ab", "xb"], "observed cells are not observed again");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn scrolled_lines_are_observed_once_per_screenful() {
 #[test]
 fn a_scroll_between_side_margins_changes_all_its_rows() {
     for scroll in ["\x1b[S", "\x1b[T", "\x1b[2;4H\x1b[M", "\x1b[2;4H\x1b[L"] {
-        let seen = observations(&format!("\x1b[3;3H世\x1b[?69h\x1b[4;8s{scroll}"));
-        assert_eq!(seen, ["\n\n  世"], "{scroll:?}");
+        let observed = observations(&format!("\x1b[3;3H世\x1b[?69h\x1b[4;8s{scroll}"));
+        assert_eq!(observed, ["\n\n  世"], "{scroll:?}");
     }
 }
 

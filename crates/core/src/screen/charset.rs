@@ -38,10 +38,10 @@ impl Charset {
     }
 
     pub(crate) fn map(self, c: char) -> char {
-        match (self, c) {
-            (Charset::Graphics, '_'..='~') => GRAPHICS[c as usize - '_' as usize],
-            (Charset::British, '#') => '£',
-            _ => c,
+        match self {
+            Charset::Graphics if ('_'..='~').contains(&c) => GRAPHICS[c as usize - '_' as usize],
+            Charset::British if c == '#' => '£',
+            Charset::Ascii | Charset::Graphics | Charset::British => c,
         }
     }
 }

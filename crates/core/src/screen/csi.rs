@@ -92,7 +92,10 @@ impl Performer<'_, '_> {
             b'q' | b'i' => {}
             _ => return false,
         }
-        debug_assert!(self.screen.position.row < self.screen.rows, "from {row}");
+        debug_assert!(
+            self.screen.position.row < self.screen.rows,
+            "the cursor left the screen from row {row}"
+        );
         true
     }
 

@@ -75,19 +75,19 @@ impl Screen {
 
     fn move_left_wrapping(&mut self, n: usize) {
         // Longer moves only repeat the same positions.
-        let mut left = n.min(self.rows * self.cols);
+        let mut remaining = n.min(self.rows * self.cols);
         // A pending wrap counts as one column.
         if self.position.pending_wrap {
             self.position.pending_wrap = false;
-            left -= 1;
+            remaining -= 1;
         }
-        while left > 0 {
+        while remaining > 0 {
             let Position { row, col, .. } = self.position;
             let start = self.left_start();
             if col > start {
-                let step = left.min(col - start);
+                let step = remaining.min(col - start);
                 self.position.col -= step;
-                left -= step;
+                remaining -= step;
                 continue;
             }
             let extended = self.modes.has(Mode::ReverseWrapExtended);
@@ -99,7 +99,7 @@ impl Screen {
                 break;
             };
             self.move_to(above, self.margins.cols.end - 1);
-            left -= 1;
+            remaining -= 1;
         }
     }
 

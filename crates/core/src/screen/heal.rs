@@ -41,8 +41,8 @@ impl Screen {
         let mut performer = Performer::new(self, observe);
         let mut healed = 0;
         for row in 0..performer.screen.rows.min(rows.len()) {
-            let same = |screen: &Screen| screen.row(row).text().trim_end().to_owned();
-            if same(performer.screen) == same(&other) {
+            let text_of = |screen: &Screen| screen.row(row).text().trim_end().to_owned();
+            if text_of(performer.screen) == text_of(&other) {
                 continue;
             }
             healed += 1;
@@ -104,15 +104,15 @@ mod tests {
         let tick = screen.tick();
         let rows: [&[u8]; 3] =
             ["same 世".as_bytes(), "new \x1b[31m世e\u{301}\x1b[m".as_bytes(), b"last"];
-        let mut seen = Vec::new();
-        let mut observe = |screen: &Screen| seen.push(screen.row(1).text().to_owned());
+        let mut observed = Vec::new();
+        let mut observe = |screen: &Screen| observed.push(screen.row(1).text().to_owned());
         let healed = screen.heal(&rows, true, Some(&mut observe));
         assert_eq!(healed, 1);
         assert_eq!(screen.row(1).text(), "new 世e\u{301}");
-        assert!(seen.is_empty(), "nobody has anything to lose of what was looked at before");
+        assert!(observed.is_empty(), "cells that were observed before are not observed again");
         let drawn = |row: usize, col: usize| screen.grid().cell(row, col).tick >= tick;
         assert!(!drawn(0, 0) && !drawn(2, 0) && drawn(1, 0) && drawn(1, 5));
-        assert!(!drawn(1, 3), "a space was there before");
+        assert!(!drawn(1, 3), "the space is unchanged");
         assert_eq!(screen.heal(&rows, true, None), 0);
     }
 
@@ -131,10 +131,10 @@ mod tests {
     fn newly_drawn_cells_are_observed_before_they_are_replaced() {
         let mut screen = Screen::new(10, 2, 0);
         screen.feed(b"flash");
-        let mut seen = Vec::new();
-        let mut observe = |screen: &Screen| seen.push(screen.row(0).text().to_owned());
+        let mut observed = Vec::new();
+        let mut observe = |screen: &Screen| observed.push(screen.row(0).text().to_owned());
         screen.heal(&[b"", b"x"], true, Some(&mut observe));
-        assert_eq!(seen, ["flash"]);
+        assert_eq!(observed, ["flash"]);
         assert_eq!((screen.row(0).text(), screen.row(1).text()), ("", "x"));
     }
 

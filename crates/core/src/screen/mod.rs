@@ -3,7 +3,7 @@
 //! It behaves like xterm. No existing library records when each cell was drawn or reports a cell before it disappears,
 //! so it is our own (docs/decisions/0001). The parts:
 //!
-//! - `parser`: splits bytes into actions; must not know what a sequence means.
+//! - `parser`: splits bytes into actions; must not know the meaning of sequences.
 //! - `perform` and the files that it calls: execute the actions, one file per family of sequences.
 //! - `grid`, `cell`: the cells and how they move; must not know any sequence.
 
@@ -183,8 +183,8 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Creates a blank screen with a scrollback of at most `scrollback` lines. Clamps the size to 1 and to [`COLS_MAX`]
-    /// and [`ROWS_MAX`].
+    /// Creates a blank screen with a scrollback of at most `scrollback` lines. Clamps the size to
+    /// between 1x1 and [`COLS_MAX`]x[`ROWS_MAX`].
     pub fn new(cols: usize, rows: usize, scrollback: usize) -> Screen {
         let (cols, rows) = (cols.clamp(1, COLS_MAX), rows.clamp(1, ROWS_MAX));
         Screen {

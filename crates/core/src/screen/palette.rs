@@ -55,7 +55,7 @@ impl Palette {
         self.special.get(&which).copied().unwrap_or_else(|| which.default_rgb())
     }
 
-    /// Returns the RGB value of a colour; `default` is what the default colour stands for.
+    /// Returns the RGB value of a colour; `default` is the meaning of the default colour.
     fn rgb_of(&self, color: Color, default: SpecialColor) -> Rgb {
         match color {
             Color::Default => self.special(default),

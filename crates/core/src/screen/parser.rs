@@ -1,6 +1,6 @@
 //! Splits bytes into actions: the state machine of DEC's and ECMA-48's escape sequences.
 //!
-//! It implements the grammar and must not know what a sequence means. [`Parser::next`] takes one action at a time off
+//! It implements the grammar and must not know the meaning of sequences. [`Parser::next`] takes one action at a time off
 //! the front of the input, so the caller can examine the screen between any two. Every buffer is bounded. The
 //! boundaries between inputs make no difference: an incomplete character or sequence at the end of an input is kept
 //! until the rest arrives.
@@ -386,8 +386,10 @@ impl Parser {
 
     fn end_string<'b>(&mut self, kind: StringKind) -> Option<Action<'b>> {
         self.state = ParserState::Ground;
+        if self.string_overflow {
+            return None;
+        }
         match kind {
-            _ if self.string_overflow => None,
             StringKind::Osc => Some(Action::Osc),
             StringKind::Dcs => Some(Action::Dcs),
             StringKind::Ignored => None,

@@ -262,7 +262,10 @@ pub(super) fn sgr_text(style: &Style) -> String {
     match style.underline {
         Underline::None => {}
         Underline::Single => params.push("4".to_owned()),
-        underline => params.push(format!("4:{}", underline as u8)),
+        underline @ (Underline::Double
+        | Underline::Curly
+        | Underline::Dotted
+        | Underline::Dashed) => params.push(format!("4:{}", underline as u8)),
     }
     let colors = [(style.fg, 30), (style.bg, 40), (style.underline_color, 50)];
     params.extend(colors.iter().filter_map(|&(color, base)| color_text(color, base)));

@@ -34,7 +34,7 @@ struct LogicalLine {
 }
 
 impl Screen {
-    /// Changes the size, clamped to 1 and to [`COLS_MAX`] and [`ROWS_MAX`]. Resets the margins.
+    /// Changes the size, clamped to between 1x1 and [`COLS_MAX`]x[`ROWS_MAX`]. Resets the margins.
     ///
     /// Does not call any observer before cells are lost: the caller must examine the screen first if it matters.
     pub fn resize(&mut self, cols: usize, rows: usize) {
@@ -96,8 +96,8 @@ impl Screen {
         let first_line = if continued { self.pop_line() } else { None };
         let used = used_rows(&old, cursor);
         let was_full = used == self.rows;
-        let (mut new, at) = rewrap(old, used, first_line, &self.lines, cursor, cols);
-        let mut row = at.0;
+        let (mut new, new_cursor) = rewrap(old, used, first_line, &self.lines, cursor, cols);
+        let mut row = new_cursor.0;
         while new.rows.len() > rows {
             if row > 0 {
                 self.move_first_to_scrollback(&mut new);
@@ -122,7 +122,8 @@ impl Screen {
         }
         self.lines = LineNumbers::new(new.numbers.make_contiguous());
         self.main = Grid::from_rows(new.rows, cols);
-        let position = Position { row, col: at.1.min(cols - 1), pending_wrap: at.1 == cols };
+        let position =
+            Position { row, col: new_cursor.1.min(cols - 1), pending_wrap: new_cursor.1 == cols };
         if !self.is_alternate {
             self.position = position;
             return;
@@ -196,7 +197,7 @@ fn rewrap(
     cols: usize,
 ) -> (Rows, (usize, usize)) {
     let mut new = Rows::default();
-    let mut at = (0, 0);
+    let mut new_cursor = (0, 0);
     let mut line = first_line;
     let mut cursor_at = None;
     for (i, row) in old.rows().take(count).enumerate() {
@@ -217,10 +218,10 @@ fn rewrap(
             line = Some(whole);
         } else {
             let found = wrap_line(whole, lines.number(i + 1).0, cols, cursor_at.take(), &mut new);
-            at = found.unwrap_or(at);
+            new_cursor = found.unwrap_or(new_cursor);
         }
     }
-    (new, at)
+    (new, new_cursor)
 }
 
 /// Splits a line into rows. The first row gets the line's number; the others count up to below `next`, the number of

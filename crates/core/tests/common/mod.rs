@@ -119,8 +119,7 @@ fn check_screen(screen: &Screen) {
         }
     }
     let lines = (0..screen.scrollback().len()).map(|i| screen.scrollback().text(i));
-    let lines: Vec<_> =
-        lines.map(|line| line.expect("a line that is counted is there").0).collect();
+    let lines: Vec<_> = lines.map(|line| line.expect("every counted line exists").0).collect();
     assert!(lines.is_sorted());
     assert!(lines.len() <= SCROLLBACK);
 }
@@ -154,11 +153,11 @@ pub(crate) fn check_observed(bytes: &[u8], (cols, rows): (usize, usize)) {
     for byte in bytes {
         let before = unobserved(&screen);
         let tick = screen.tick();
-        let mut first_look = None;
+        let mut first_observation = None;
         screen.feed_observed(&[*byte], &mut |screen| {
-            first_look.get_or_insert_with(|| unobserved(screen));
+            first_observation.get_or_insert_with(|| unobserved(screen));
         });
-        match first_look {
+        match first_observation {
             Some(seen) => assert!(is_within(&before, &seen), "{before:?} {seen:?}"),
             None => {
                 assert_eq!(screen.tick(), tick);
@@ -183,15 +182,15 @@ pub(crate) fn check_observation(bytes: &[u8], (cols, rows): (usize, usize)) {
 pub(crate) fn check_dump(steps: &[Step], size: (usize, usize)) {
     let screen = screen_after(steps, size, &[usize::MAX]);
     let dump = screen.dump();
-    let mut again = Screen::new(screen.cols(), screen.rows(), SCROLLBACK);
-    again.feed(&dump);
-    assert_eq!(again.text(), screen.text());
-    assert_eq!(again.cursor(), screen.cursor());
+    let mut copy = Screen::new(screen.cols(), screen.rows(), SCROLLBACK);
+    copy.feed(&dump);
+    assert_eq!(copy.text(), screen.text());
+    assert_eq!(copy.cursor(), screen.cursor());
     for row in 0..screen.rows() {
-        assert_eq!(again.row(row).is_wrapped(), screen.row(row).is_wrapped(), "row {row}");
+        assert_eq!(copy.row(row).is_wrapped(), screen.row(row).is_wrapped(), "row {row}");
     }
     let text = |dump: Vec<u8>| String::from_utf8(dump).expect("a dump is text");
-    assert_eq!(text(again.dump()), text(dump));
+    assert_eq!(text(copy.dump()), text(dump));
 }
 
 fn look_alike(a: &[Arc<Row>], b: &[Arc<Row>]) -> bool {
@@ -210,9 +209,9 @@ fn check_diff(old: &Frame, new: &Frame) {
     };
     assert!(look_alike(&diff.apply(old.rows()), new.rows()), "{diff:?}");
     assert_eq!(diff.is_empty(), old.looks_like(new));
-    let said = diff.changes.iter().map(|change| &change.now).filter(|row| !row.is_blank());
-    let said = cost(said);
-    assert!(said <= cost(new.rows().iter().filter(|row| !row.is_blank())), "{diff:?}");
+    let sent = diff.changes.iter().map(|change| &change.now).filter(|row| !row.is_blank());
+    let sent = cost(sent);
+    assert!(sent <= cost(new.rows().iter().filter(|row| !row.is_blank())), "{diff:?}");
 }
 
 /// Checks that the frame number counts visible changes, and that diffs lead from each frame to another.
@@ -257,7 +256,7 @@ pub(crate) fn check_frames(steps: &[Step], (cols, rows): (usize, usize), gaps: &
 pub(crate) fn check_waits(steps: &[Step], size: (usize, usize), cuts: &[usize], pattern: &str) {
     let (whole, wake) = wait_results(steps, size, &[usize::MAX], pattern);
     assert_eq!(whole.len(), CONDITIONS + 1);
-    assert_eq!(wake, None, "all have ended");
+    assert_eq!(wake, None, "all waits have ended");
     assert_eq!((whole, wake), wait_results(steps, size, cuts, pattern));
 }
 
@@ -282,12 +281,12 @@ fn wait_results(
     pattern: &str,
 ) -> (Vec<String>, Option<Time>) {
     const STEP_MS: u64 = 7;
-    let pattern = Arc::new(Pattern::new(pattern, "").expect("the check's pattern is right"));
+    let pattern = Arc::new(Pattern::new(pattern, "").expect("the pattern is valid"));
     let end = Time::from_ms(STEP_MS * (steps.len() as u64 + 2));
     let mut session = Session::new(Time::from_ms(0), cols, rows, SCROLLBACK);
     let spec = |condition| Spec { condition, since: Since::Input, deadline: Some(end) };
     for condition in conditions(&pattern) {
-        session.start_wait(Time::from_ms(0), spec(condition)).expect("it starts");
+        session.start_wait(Time::from_ms(0), spec(condition)).expect("the wait starts");
     }
     let mut now = Time::from_ms(0);
     let mut ended = Vec::new();
@@ -303,7 +302,7 @@ fn wait_results(
         session.handle_time(now);
         ended.extend(session.poll_ended().iter().map(describe));
     }
-    session.start_wait(now, spec(Condition::Text(pattern))).expect("it starts");
+    session.start_wait(now, spec(Condition::Text(pattern))).expect("the wait starts");
     // An update that never ends is ended by a timeout.
     for time in [end, end.after(awaitty_core::UPDATE_MAX)] {
         session.handle_time(time);

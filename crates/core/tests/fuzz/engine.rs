@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The seed of the default run. Its value does not matter.
-const USUAL_SEED: u64 = 0x5eed;
+const DEFAULT_SEED: u64 = 0x5eed;
 
 /// The maximum length of a case in bytes. Longer cases are slow and find little more.
 const CASE_MAX: usize = 4096;
@@ -66,20 +66,22 @@ impl Rng {
 }
 
 /// Returns the FNV-1a hash of the bytes.
-pub(crate) fn number_of(bytes: &[u8]) -> u64 {
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 /// Returns the stored cases of a folder with their paths.
 pub(crate) fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(folder).expect("the folder of kept cases is there");
-    let paths = entries.map(|entry| entry.expect("it can be listed").path());
+    let entries = fs::read_dir(folder).expect("the folder of stored cases exists");
+    let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
     let mut found: Vec<(String, Vec<u8>)> = paths
-        .map(|path| (path.display().to_string(), fs::read(path).expect("a kept case can be read")))
+        .map(|path| {
+            (path.display().to_string(), fs::read(path).expect("a stored case can be read"))
+        })
         .collect();
     found.sort();
-    assert!(!found.is_empty(), "the kept cases are there");
+    assert!(!found.is_empty(), "there are no stored cases");
     found
 }
 
@@ -156,9 +158,9 @@ pub(crate) fn fuzz(
         }
     }
     let seconds = env_number("AWAITTY_FUZZ_SECONDS");
-    let fresh = || RandomState::new().build_hasher().finish();
-    let usual = || if seconds.is_some() { fresh() } else { USUAL_SEED };
-    let seed = env_number("AWAITTY_FUZZ_SEED").unwrap_or_else(usual);
+    let random_seed = || RandomState::new().build_hasher().finish();
+    let default_seed = || if seconds.is_some() { random_seed() } else { DEFAULT_SEED };
+    let seed = env_number("AWAITTY_FUZZ_SEED").unwrap_or_else(default_seed);
     let until = seconds.map(|seconds| now() + Duration::from_secs(seconds));
     // Printed first, because an abort of the process stores no case.
     let _ = writeln!(std::io::stderr(), "AWAITTY_FUZZ_SEED={seed}");
@@ -169,10 +171,10 @@ pub(crate) fn fuzz(
         tried += 1;
         if failure(&check, &case).is_some() {
             let (small, why) = minimise(case, &check);
-            let path = folder.join(format!("{:016x}", number_of(&small)));
-            fs::write(&path, &small).expect("a case that failed can be kept");
+            let path = folder.join(format!("{:016x}", hash_of(&small)));
+            fs::write(&path, &small).expect("a failed case can be stored");
             let shown = small.escape_ascii();
-            panic!("seed {seed}, case {tried}, kept as {}: {why}\n{shown}", path.display());
+            panic!("seed {seed}, case {tried}, stored as {}: {why}\n{shown}", path.display());
         }
     }
     let _ = writeln!(std::io::stderr(), "{tried} cases");
@@ -183,7 +185,7 @@ fn env_number(variable: &str) -> Option<u64> {
     Some(given.parse().unwrap_or_else(|_| panic!("{variable}: {given:?} is not a number")))
 }
 
-#[expect(clippy::disallowed_methods, reason = "it bounds how long is tried, and decides nothing")]
+#[expect(clippy::disallowed_methods, reason = "the clock only limits the duration")]
 fn now() -> Instant {
     Instant::now()
 }
@@ -195,10 +197,10 @@ thread_local! {
 
 /// Returns the panic message of a failing check. Prints nothing, because minimising fails hundreds of times.
 fn failure(check: &impl Fn(&[u8]), case: &[u8]) -> Option<String> {
-    let usual = std::panic::take_hook();
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|panic| PANIC_MESSAGE.set(panic.to_string())));
     let result = catch_unwind(AssertUnwindSafe(|| check(case)));
-    std::panic::set_hook(usual);
+    std::panic::set_hook(default_hook);
     result.is_err().then(|| PANIC_MESSAGE.take())
 }
 
@@ -206,7 +208,8 @@ fn failure(check: &impl Fn(&[u8]), case: &[u8]) -> Option<String> {
 fn minimise(case: Vec<u8>, check: &impl Fn(&[u8])) -> (Vec<u8>, String) {
     let until = now() + MINIMISE_MAX;
     let mut smallest = case;
-    let mut why = failure(check, &smallest).unwrap_or_else(|| "it does not fail again".to_owned());
+    let mut why =
+        failure(check, &smallest).unwrap_or_else(|| "the failure is not reproducible".to_owned());
     let ends: [fn(&u8) -> bool; 2] = [|byte| *byte == b'\n', |_| true];
     for is_end in ends {
         let parts = smallest.split_inclusive(is_end);
@@ -219,7 +222,7 @@ fn minimise(case: Vec<u8>, check: &impl Fn(&[u8])) -> (Vec<u8>, String) {
                 let mut fewer = parts.clone();
                 fewer.drain(from..(from + size).min(parts.len()));
                 match failure(check, &fewer.concat()) {
-                    Some(said) => (why, parts, is_smaller) = (said, fewer, true),
+                    Some(message) => (why, parts, is_smaller) = (message, fewer, true),
                     None => from += size,
                 }
             }
