@@ -137,16 +137,16 @@ impl Row {
         value_at(&self.styles, col).unwrap_or_default()
     }
 
-    /// Returns the tick at which a column was last drawn.
+    /// Returns the tick at which a column was last drawn, or [`Tick::NEVER`].
     pub fn tick_at(&self, col: usize) -> Tick {
-        value_at(&self.ticks, col).unwrap_or_default()
+        value_at(&self.ticks, col).unwrap_or(Tick::NEVER)
     }
 
     /// Returns the newest tick of the columns in a range.
     pub fn newest_tick(&self, from: usize, to: usize) -> Tick {
         let within =
             |span: &&Span<Tick>| usize::from(span.from) < to && from < usize::from(span.to);
-        self.ticks.iter().filter(within).map(|span| span.value).max().unwrap_or_default()
+        self.ticks.iter().filter(within).map(|span| span.value).max().unwrap_or(Tick::NEVER)
     }
 
     /// Returns the column that shows the byte `at` of the text.

@@ -47,7 +47,7 @@ pub struct Scrollback {
     /// For each of the screen's style numbers, its index in the last block's styles plus one, or 0.
     style_indices: Vec<u32>,
     /// Records the dropped lines while their text is needed.
-    leaving: Option<Box<DroppedText>>,
+    dropped_text: Option<Box<DroppedText>>,
 }
 
 /// The text of the lines dropped since the recording started.
@@ -66,32 +66,32 @@ impl Scrollback {
             len: 0,
             lines_max,
             style_indices: Vec::new(),
-            leaving: None,
+            dropped_text: None,
         }
     }
 
     /// Starts recording the start and the end of the text that is dropped, from the line `from` on. Replaces a previous
     /// recording.
-    pub(crate) fn keep_leaving(&mut self, from: Line, chars_max: usize) {
-        self.leaving = Some(Box::new(DroppedText { from, clip: Clip::new(chars_max) }));
+    pub(crate) fn record_dropped(&mut self, from: Line, chars_max: usize) {
+        self.dropped_text = Some(Box::new(DroppedText { from, clip: Clip::new(chars_max) }));
     }
 
     /// Stops recording dropped lines.
-    pub(crate) fn forget_leaving(&mut self) {
-        self.leaving = None;
+    pub(crate) fn stop_recording_dropped(&mut self) {
+        self.dropped_text = None;
     }
 
     /// Returns the recorded text, if the recording started at the line `from`.
-    pub(crate) fn leaving(&self, from: Line) -> Option<Clip> {
-        self.leaving
+    pub(crate) fn recorded_text(&self, from: Line) -> Option<Clip> {
+        self.dropped_text
             .as_ref()
-            .filter(|leaving| leaving.from == from)
-            .map(|leaving| leaving.clip.clone())
+            .filter(|dropped_text| dropped_text.from == from)
+            .map(|dropped_text| dropped_text.clip.clone())
     }
 
     /// Returns whether pushed lines are stored or recorded.
     pub(crate) fn needs_lines(&self) -> bool {
-        self.lines_max > 0 || self.leaving.is_some()
+        self.lines_max > 0 || self.dropped_text.is_some()
     }
 
     /// Returns the number of lines.
@@ -167,9 +167,9 @@ impl Scrollback {
     /// Adds a line. Drops the oldest line if there are too many.
     pub(crate) fn push(&mut self, line: Line, parts: &RowParts, style: impl Fn(u32) -> Style) {
         if self.lines_max == 0 {
-            if let Some(leaving) = &mut self.leaving {
+            if let Some(dropped_text) = &mut self.dropped_text {
                 let row = Row::new(parts, |_| Style::default());
-                leaving.push(line, &row);
+                dropped_text.push(line, &row);
             }
             return;
         }
@@ -217,24 +217,26 @@ impl Scrollback {
 
     /// Removes all lines.
     pub(crate) fn clear(&mut self) {
-        let mut leaving = self.leaving.take();
-        if let Some(leaving) = &mut leaving {
-            leaving.clip.clear();
+        let mut dropped_text = self.dropped_text.take();
+        if let Some(dropped_text) = &mut dropped_text {
+            dropped_text.clip.clear();
         }
-        *self = Scrollback { leaving, ..Scrollback::new(self.lines_max) };
+        *self = Scrollback { dropped_text, ..Scrollback::new(self.lines_max) };
     }
 
     fn drop_oldest(&mut self) {
-        if let Some(mut leaving) = self.leaving.take() {
+        if let Some(mut dropped_text) = self.dropped_text.take() {
             let (block, packed) = self.packed(0);
             if packed.wrapped() {
                 let (line, row) = self.packed(0).1.unpack(block);
-                leaving.push(line, &row);
-            } else if let Some((_, text)) = self.text(0).filter(|(line, _)| *line >= leaving.from) {
+                dropped_text.push(line, &row);
+            } else if let Some((_, text)) =
+                self.text(0).filter(|(line, _)| *line >= dropped_text.from)
+            {
                 // The common case, and much cheaper than unpacking the row.
-                leaving.clip.push_row(text, 0, false);
+                dropped_text.clip.push_row(text, 0, false);
             }
-            self.leaving = Some(leaving);
+            self.dropped_text = Some(dropped_text);
         }
         self.dropped += 1;
         self.len -= 1;

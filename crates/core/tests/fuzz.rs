@@ -100,7 +100,7 @@ fn folder(name: &str) -> PathBuf {
 /// Returns the cases to mutate: the stored ones, and the recordings, each preceded by its size.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> =
-        engine::kept(&folder("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
+        engine::stored_cases(&folder("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
     let recorded = fs::read_dir(folder("recorded")).expect("the folder of recordings exists");
     let mut recorded: Vec<PathBuf> = recorded.flatten().map(|entry| entry.path()).collect();
     recorded.sort();

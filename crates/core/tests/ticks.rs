@@ -17,7 +17,7 @@ fn observed_screen() -> Screen {
 /// `.` never.
 fn ticks(screen: &Screen) -> Vec<String> {
     let tick = |row: usize, col: usize| match screen.tick_at(row, col) {
-        Tick(0) => ".".to_owned(),
+        Tick::NEVER => ".".to_owned(),
         tick => (screen.tick().0 - tick.0).to_string(),
     };
     (0..screen.rows()).map(|row| (0..6).map(|col| tick(row, col)).collect()).collect()
@@ -74,7 +74,7 @@ fn ticks_go_to_the_scrollback_with_their_line() {
     screen.feed(b"\x1b[1;3Hx\x1b[4;1H\n");
     let (line, row) = screen.scrollback().get(0).expect("a line scrolled off");
     assert_eq!((line, row.text()), (Line(1), "aax"));
-    assert_eq!((row.tick_at(0), row.tick_at(2), row.tick_at(3)), (Tick(1), Tick(2), Tick(0)));
+    assert_eq!((row.tick_at(0), row.tick_at(2), row.tick_at(3)), (Tick(1), Tick(2), Tick::NEVER));
 }
 
 #[test]

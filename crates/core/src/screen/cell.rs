@@ -123,7 +123,7 @@ pub(crate) struct Cell {
 
 impl Cell {
     /// A cell that was never drawn.
-    pub(crate) const PRISTINE: Cell = Cell { glyph: Glyph::BLANK, style: 0, tick: Tick(0) };
+    pub(crate) const PRISTINE: Cell = Cell { glyph: Glyph::BLANK, style: 0, tick: Tick::NEVER };
 
     /// Returns whether the cell shows neither a glyph nor a colour.
     pub(crate) fn is_invisible(&self) -> bool {

@@ -8,8 +8,8 @@
 //!
 //! Each source has a follower. It keeps chains of consecutive cells that spell the beginning of the input. It claims a
 //! character that extends a chain, redraws one of its cells, or starts a new chain. A chain that reaches the end of a
-//! line was the echo; the other chains were coincidence, and their cells are released. Claimed cells get the tick of
-//! echo instead of the current one.
+//! line was the echo; the other chains were coincidence, and their cells are released. Claimed cells get
+//! [`Tick::ECHO`](crate::Tick::ECHO).
 
 use crate::Line;
 
@@ -25,13 +25,13 @@ const CHAINS_MAX: usize = 8;
 
 /// The source that echoes an input, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EchoBy {
+pub enum EchoSource {
     /// No echo: the program reads lines with echo turned off, as for a password.
-    Nobody,
+    None,
     /// The terminal, and then again a line editor if one starts to read the same input.
     Terminal,
     /// A line editor, if the program has one.
-    Editor,
+    LineEditor,
 }
 
 /// The position at which a character was drawn.
@@ -86,15 +86,16 @@ pub(super) struct Echo {
 }
 
 impl Echo {
-    pub(super) fn new(by: EchoBy, bracketed: bool, cursor: EchoCell) -> Echo {
+    pub(super) fn new(source: EchoSource, bracketed: bool, cursor: EchoCell) -> Echo {
         // In column 0 the prompt has not been printed yet, so the start of the echo is unknown.
-        let origin = (by == EchoBy::Editor && cursor.col > 0).then_some(cursor);
+        let origin = (source == EchoSource::LineEditor && cursor.col > 0).then_some(cursor);
         Echo {
             typed: Vec::new(),
-            terminal: (by == EchoBy::Terminal).then(Follower::default),
-            editor: (by != EchoBy::Nobody).then(|| Follower { origin, ..Follower::default() }),
+            terminal: (source == EchoSource::Terminal).then(Follower::default),
+            editor: (source != EchoSource::None)
+                .then(|| Follower { origin, ..Follower::default() }),
             uses_bracketed_paste: bracketed,
-            is_editor_pending: by == EchoBy::Terminal,
+            is_editor_pending: source == EchoSource::Terminal,
             chars_left: CHARS_COMPARED_MAX,
         }
     }

@@ -16,7 +16,7 @@ impl Screen {
     /// Returns the cell that fills the gap left by scrolling: like an erased one, but not drawn.
     pub(super) fn blank_cell(&mut self) -> Cell {
         let style = self.pen.style.erased();
-        Cell { glyph: Glyph::BLANK, style: self.styles.number(&style), tick: crate::Tick(0) }
+        Cell { glyph: Glyph::BLANK, style: self.styles.number(&style), tick: crate::Tick::NEVER }
     }
 }
 

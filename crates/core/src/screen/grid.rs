@@ -32,7 +32,7 @@ impl GridRow {
         GridRow {
             cells: vec![Cell::PRISTINE; cols].into_boxed_slice(),
             used: 0,
-            tick: Tick(0),
+            tick: Tick::NEVER,
             wrapped: false,
             continued: false,
             rendered: OnceCell::new(),

@@ -17,7 +17,6 @@ mod echo;
 mod edit;
 mod event;
 mod grid;
-mod heal;
 mod keyboard;
 mod links;
 mod modes;
@@ -26,6 +25,7 @@ mod palette;
 mod parser;
 mod perform;
 mod print;
+mod reconcile;
 mod rect;
 mod report;
 mod reset;
@@ -52,7 +52,7 @@ use cell::Cell;
 use charset::Charsets;
 pub use clusters::CLUSTERS_MAX;
 use clusters::Clusters;
-pub use echo::{ECHO_MAX, EchoBy};
+pub use echo::{ECHO_MAX, EchoSource};
 use echo::{Echo, EchoCell};
 pub use event::{EVENTS_MAX, Event, MARK_MAX, Mark, UNKNOWN_MAX};
 use grid::{Area, Grid};
@@ -290,8 +290,8 @@ impl Screen {
 
     /// Announces input that is about to be sent, so that its echo is recognised; see `echo.rs`. Does nothing on the
     /// alternate screen: a full-screen program draws input deliberately.
-    pub fn expect_echo(&mut self, text: &str, by: EchoBy) {
-        if self.is_alternate || by == EchoBy::Nobody {
+    pub fn expect_echo(&mut self, text: &str, source: EchoSource) {
+        if self.is_alternate || source == EchoSource::None {
             self.echo = None;
             return;
         }
@@ -299,13 +299,13 @@ impl Screen {
         let open = self.echo.take().filter(|echo| echo.is_line_open());
         let Position { row, col, .. } = self.position;
         let cursor = EchoCell::new(self.line(row), col, 1);
-        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(by, bracketed, cursor)));
+        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(source, bracketed, cursor)));
         echo.extend(text);
         self.echo = Some(echo);
     }
 
     /// Notes that the program now reads keys instead of lines, as a line editor does.
-    pub fn line_editor_begins(&mut self) {
+    pub fn note_line_editor(&mut self) {
         let bracketed = self.has_bracketed_paste();
         if let Some(echo) = &mut self.echo {
             echo.start_editor(bracketed);
@@ -319,7 +319,7 @@ impl Screen {
         self.echo.as_ref().is_some_and(|echo| !self.is_alternate && !echo.is_idle(bracketed))
     }
 
-    /// Returns the tick for a character that is drawn now: the tick of echo if it is echo.
+    /// Returns the tick for a character that is drawn now: [`Tick::ECHO`] if it is echo.
     fn tick_for(&mut self, row: usize, col: usize, c: char, width: usize) -> Tick {
         let bracketed = self.has_bracketed_paste();
         let cell = EchoCell::new(self.line(row), col, width);
@@ -329,7 +329,7 @@ impl Screen {
         for cell in release {
             self.mark_drawn(cell);
         }
-        if claimed { Tick(0) } else { self.tick }
+        if claimed { Tick::ECHO } else { self.tick }
     }
 
     /// Marks a cell as drawn now that was taken for echo and is not.
@@ -337,7 +337,7 @@ impl Screen {
         let row = (0..self.rows).find(|&row| self.lines.number(row) == cell.line);
         if let Some(row) = row.filter(|_| cell.col < self.cols) {
             let old = self.grid().cell(row, cell.col);
-            if old.tick == Tick(0) && !old.glyph.is_blank() {
+            if old.tick == Tick::ECHO && !old.glyph.is_blank() {
                 let tick = self.tick;
                 self.grid_mut().row_mut(row).update(cell.col, Cell { tick, ..old });
             }

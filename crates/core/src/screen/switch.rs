@@ -67,7 +67,7 @@ impl Performer<'_, '_> {
             }
             Mode::Columns => self.change_columns(),
             // Line editors set this mode when they start to read.
-            Mode::BracketedPaste if on => s.line_editor_begins(),
+            Mode::BracketedPaste if on => s.note_line_editor(),
             Mode::InBandResize if on => s.report_in_band_size(),
             _ => {}
         }

@@ -42,7 +42,7 @@ impl GridRow {
             if style != 0 {
                 extend_spans(&mut parts.styles, from as u16, to as u16, style);
             }
-            if tick != Tick(0) {
+            if tick != Tick::NEVER {
                 extend_spans(&mut parts.ticks, from as u16, to as u16, tick);
             }
             from = to;

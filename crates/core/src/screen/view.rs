@@ -86,13 +86,13 @@ impl Screen {
     }
 
     /// Starts recording the start and the end of the text dropped from the scrollback, from the line `from` on.
-    pub(crate) fn keep_leaving(&mut self, from: Line, chars_max: usize) {
-        self.scrollback.keep_leaving(from, chars_max);
+    pub(crate) fn record_dropped(&mut self, from: Line, chars_max: usize) {
+        self.scrollback.record_dropped(from, chars_max);
     }
 
     /// Stops recording dropped lines.
-    pub(crate) fn forget_leaving(&mut self) {
-        self.scrollback.forget_leaving();
+    pub(crate) fn stop_recording_dropped(&mut self) {
+        self.scrollback.stop_recording_dropped();
     }
 
     /// Returns whether the first row continues the last line of the scrollback.
@@ -116,11 +116,11 @@ impl Screen {
     }
 
     /// Returns whether cells were drawn since the last observation.
-    pub(crate) fn has_drawn(&self) -> bool {
+    pub(crate) fn has_unobserved_cells(&self) -> bool {
         (0..self.rows).any(|row| self.row_tick(row) >= self.tick)
     }
 
-    /// Returns the tick at which a cell was last drawn.
+    /// Returns the tick at which a cell was last drawn, or [`Tick::NEVER`].
     ///
     /// # Panics
     /// If there is no such cell.

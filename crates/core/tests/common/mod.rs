@@ -317,7 +317,7 @@ fn describe(ended: &WaitEnded) -> String {
     let WaitEnded { id, outcome, frame, .. } = ended;
     let mut finding = ended.finding.clone();
     if let Finding::Text { found: Some(found), .. } | Finding::Gone(Some(found)) = &mut finding {
-        found.tick = Tick(0);
+        found.tick = Tick::NEVER;
     }
     format!("{id:?} {outcome:?} {finding:?} {:?} {:?}", frame.seq(), frame.text())
 }

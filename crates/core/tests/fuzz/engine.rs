@@ -72,7 +72,7 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the stored cases of a folder with their paths.
-pub(crate) fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn stored_cases(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).expect("the folder of stored cases exists");
     let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
     let mut found: Vec<(String, Vec<u8>)> = paths
@@ -152,7 +152,7 @@ pub(crate) fn fuzz(
     make: impl Fn(&mut Rng) -> Vec<u8>,
     check: impl Fn(&[u8]),
 ) {
-    for (name, case) in kept(folder) {
+    for (name, case) in stored_cases(folder) {
         if let Some(why) = failure(&check, &case) {
             panic!("{name}: {why}");
         }

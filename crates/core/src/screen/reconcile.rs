@@ -25,7 +25,7 @@ impl Screen {
     /// Replaces each of the first rows whose text differs from the one in `rows`, which are text with SGR sequences.
     /// Returns the number of replaced rows. If `is_new`, the changed cells count as drawn now, otherwise as drawn with
     /// the rest of their row. Calls `observe` before drawn cells disappear.
-    pub fn heal(
+    pub fn reconcile(
         &mut self,
         rows: &[&[u8]],
         is_new: bool,
@@ -39,18 +39,18 @@ impl Screen {
             other.feed(row);
         }
         let mut performer = Performer::new(self, observe);
-        let mut healed = 0;
+        let mut reconciled = 0;
         for row in 0..performer.screen.rows.min(rows.len()) {
             let text_of = |screen: &Screen| screen.row(row).text().trim_end().to_owned();
             if text_of(performer.screen) == text_of(&other) {
                 continue;
             }
-            healed += 1;
+            reconciled += 1;
             let cols = 0..performer.screen.cols;
             performer.before_loss(&Area { rows: row..row + 1, cols });
             performer.screen.copy_row(row, &other, is_new);
         }
-        healed
+        reconciled
     }
 
     /// Copies the cells of a row that differ.
@@ -106,14 +106,14 @@ mod tests {
             ["same 世".as_bytes(), "new \x1b[31m世e\u{301}\x1b[m".as_bytes(), b"last"];
         let mut observed = Vec::new();
         let mut observe = |screen: &Screen| observed.push(screen.row(1).text().to_owned());
-        let healed = screen.heal(&rows, true, Some(&mut observe));
-        assert_eq!(healed, 1);
+        let reconciled = screen.reconcile(&rows, true, Some(&mut observe));
+        assert_eq!(reconciled, 1);
         assert_eq!(screen.row(1).text(), "new 世e\u{301}");
         assert!(observed.is_empty(), "cells that were observed before are not observed again");
         let drawn = |row: usize, col: usize| screen.grid().cell(row, col).tick >= tick;
         assert!(!drawn(0, 0) && !drawn(2, 0) && drawn(1, 0) && drawn(1, 5));
         assert!(!drawn(1, 3), "the space is unchanged");
-        assert_eq!(screen.heal(&rows, true, None), 0);
+        assert_eq!(screen.reconcile(&rows, true, None), 0);
     }
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
         screen.feed(b"one\r\ntwo");
         screen.advance_tick();
         let tick = screen.tick();
-        assert_eq!(screen.heal(&[b"ONE", b"two"], false, None), 1);
+        assert_eq!(screen.reconcile(&[b"ONE", b"two"], false, None), 1);
         assert_eq!((screen.row(0).text(), screen.row(1).text()), ("ONE", "two"));
         assert!(screen.grid().cell(0, 0).tick < tick);
     }
@@ -133,7 +133,7 @@ mod tests {
         screen.feed(b"flash");
         let mut observed = Vec::new();
         let mut observe = |screen: &Screen| observed.push(screen.row(0).text().to_owned());
-        screen.heal(&[b"", b"x"], true, Some(&mut observe));
+        screen.reconcile(&[b"", b"x"], true, Some(&mut observe));
         assert_eq!(observed, ["flash"]);
         assert_eq!((screen.row(0).text(), screen.row(1).text()), ("", "x"));
     }
