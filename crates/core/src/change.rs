@@ -164,7 +164,7 @@ fn differs_beyond_echo(before: Option<&Row>, after: &Row) -> bool {
     (0..cols).any(|col| {
         let old = before.map_or("", |row| row.slice(col, col + 1)).trim_end();
         let new = after.slice(col, col + 1).trim_end();
-        let is_echo = !new.is_empty() && after.tick_at(col) == Tick(0);
+        let is_echo = !new.is_empty() && after.tick_at(col) == Tick::ECHO;
         old != new && !is_echo
     })
 }

@@ -1,15 +1,15 @@
-//! A table that gives each distinct value a small number, so that a cell can hold it in 4 bytes.
+//! A table that assigns a small number to each distinct value, so that a cell can store the value in 4 bytes.
 //!
-//! Numbers are not counted per use: when the table has grown past its limit its owner marks what is
-//! still in use, and [`Interner::sweep`] forgets the rest.
+//! Uses are not counted. When the table grows past its limit, its owner marks the used values, and [`Interner::sweep`]
+//! removes the rest.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// Below this many values a sweep would gain nothing.
+/// The minimum number of values for a sweep. A sweep of a smaller table saves too little memory.
 const SWEEP_MIN: usize = 1024;
 
-/// Values by number, and numbers by value. Number 0 is the default value and is always there.
+/// A two-way mapping between values and numbers. Number 0 is always the default value.
 #[derive(Clone, Debug)]
 pub(crate) struct Interner<T> {
     values: Vec<T>,
@@ -24,7 +24,7 @@ impl<T: Clone + Default + Eq + Hash> Default for Interner<T> {
 }
 
 impl<T: Clone + Default + Eq + Hash> Interner<T> {
-    /// The number of `value`, a new one if need be.
+    /// Returns the number of `value`, adding the value if it is new.
     #[inline]
     pub(crate) fn number(&mut self, value: &T) -> u32 {
         if *value == self.values[0] { 0 } else { self.other_number(value) }
@@ -45,18 +45,18 @@ impl<T: Clone + Default + Eq + Hash> Interner<T> {
         *value == self.values[0] || self.numbers.contains_key(value)
     }
 
-    /// The value that `number` was given to.
+    /// Returns the value with that number.
     pub(crate) fn value(&self, number: u32) -> &T {
         &self.values[number as usize]
     }
 
-    /// Tells whether a sweep is due.
+    /// Returns whether a sweep is due.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.values.len() >= self.sweep_at
     }
 
-    /// Keeps the values that `used` marks, and returns each old number's new one.
+    /// Keeps the values that `used` marks. Returns the new number for each old one.
     pub(crate) fn sweep(&mut self, used: &[bool]) -> Vec<u32> {
         let old = std::mem::take(&mut self.values);
         self.numbers.clear();
@@ -76,14 +76,14 @@ impl<T: Clone + Default + Eq + Hash> Interner<T> {
         moved
     }
 
-    /// How many numbers are in use.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> usize {
         self.values.len()
     }
 }
 
-/// A multiplying hash, for tables whose keys a hostile program could make collide only at the cost
-/// of its own speed; the standard one costs more than drawing the cell.
+/// A multiplicative hash. A hostile program could cause collisions, but only slow itself down. The standard hasher
+/// costs more than drawing the cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FastHasher(u64);
 
@@ -125,7 +125,7 @@ impl Hasher for FastHasher {
     }
 
     fn finish(&self) -> u64 {
-        // The table looks at the top and the bottom bits; a multiplication leaves the bottom poor.
+        // The hash map uses the highest and lowest bits, and multiplication mixes the lowest ones poorly.
         self.0 ^ (self.0 >> 32)
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweeping_forgets_only_what_is_not_used() {
+    fn a_sweep_removes_only_unused_values() {
         let mut table = Interner::<String>::default();
         let numbers: Vec<u32> = (1..2000).map(|i| table.number(&i.to_string())).collect();
         assert!(table.is_full());

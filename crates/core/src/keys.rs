@@ -1,19 +1,19 @@
-//! Key names into the bytes that a program expects, for the modes that it has set.
+//! Encodes key names to the bytes that a program expects in the modes that it set.
 //!
-//! `enter`, `ctrl+c`, `shift+tab`, `ctrl+alt+x`, `f5`, any character; also as tmux, emacs, vim and browsers spell them:
-//! `C-c`, `^C`, `M-x`, `BTab`, `PPage`, `ArrowDown`. The plain forms are xterm's; with modifyOtherKeys or kitty's protocol,
-//! keys that have no plain form get theirs.
+//! Names are `enter`, `ctrl+c`, `shift+tab`, `ctrl+alt+x`, `f5` or any character. The spellings of tmux, emacs, vim and
+//! browsers are accepted too: `C-c`, `^C`, `M-x`, `BTab`, `PPage`, `ArrowDown`. The default encoding is xterm's. Keys
+//! without an encoding there get one with modifyOtherKeys or kitty's protocol.
 
 use std::fmt;
 
 use crate::screen::{MouseEncoding, MouseTracking, Screen};
 
-/// A key name that is not known.
+/// The error for an unknown key name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyError {
-    /// The name as it was given.
+    /// The given name.
     pub name: String,
-    /// Names that look like it.
+    /// Similar names.
     pub near: Vec<&'static str>,
 }
 
@@ -52,7 +52,7 @@ const NAMED: [&str; 16] = [
     "escape",
 ];
 
-/// Other spellings of the names: those of tmux, of browsers and of keyboards.
+/// Alternative names from tmux, browsers and keyboards.
 const ALIASES: [(&str, &str); 23] = [
     ("return", "enter"),
     ("cr", "enter"),
@@ -87,60 +87,60 @@ const META: u8 = 8;
 /// A key with its modifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    name: Name,
+    name: KeyName,
     modifiers: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Name {
+enum KeyName {
     Char(char),
     Function(u8),
     Named(&'static str),
 }
 
 impl Key {
-    /// Parses a key's name.
+    /// Parses the name of a key.
     ///
     /// # Errors
-    /// Returns the names that look like it if there is no such key.
+    /// Returns similar names if the key is unknown.
     pub fn parse(text: &str) -> Result<Key, KeyError> {
-        let (modifiers, rest) = split_modifiers(text).ok_or_else(|| unknown(text, text))?;
+        let (modifiers, rest) = split_modifiers(text).ok_or_else(|| unknown_key(text, text))?;
         let mut chars = rest.chars();
         if let (Some(c), None) = (chars.next(), chars.next()) {
-            // Control has no case: `C-C`, `ctrl+C` and `ctrl+c` are one key.
+            // Control combinations have no case: `C-C`, `ctrl+C` and `ctrl+c` are one key.
             let is_control = modifiers & CTRL != 0 && modifiers & SHIFT == 0;
             let c = if is_control { c.to_ascii_lowercase() } else { c };
-            return Ok(Key { name: Name::Char(c), modifiers });
+            return Ok(Key { name: KeyName::Char(c), modifiers });
         }
         let lower = rest.to_ascii_lowercase();
         if let Some(number) = lower.strip_prefix('f').and_then(|n| n.parse().ok())
             && (1..=24).contains(&number)
         {
-            return Ok(Key { name: Name::Function(number), modifiers });
+            return Ok(Key { name: KeyName::Function(number), modifiers });
         }
         if lower == "btab" || lower == "backtab" {
-            return Ok(Key { name: Name::Named("tab"), modifiers: modifiers | SHIFT });
+            return Ok(Key { name: KeyName::Named("tab"), modifiers: modifiers | SHIFT });
         }
         let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map(|(_, name)| *name);
         let name = name.or_else(|| NAMED.iter().find(|&&name| name == lower).copied());
-        let name = name.ok_or_else(|| unknown(text, rest))?;
-        Ok(Key { name: Name::Named(name), modifiers })
+        let name = name.ok_or_else(|| unknown_key(text, rest))?;
+        Ok(Key { name: KeyName::Named(name), modifiers })
     }
 
-    /// The bytes that the key sends to the program on this screen.
+    /// Returns the bytes that the key sends to the program on this screen.
     pub fn encode(&self, screen: &Screen) -> Vec<u8> {
         let kitty = screen.keyboard_flags();
         let text = match &self.name {
-            Name::Char(c) => return self.encode_char(*c, screen, kitty),
-            Name::Function(n) => self.function(*n),
-            Name::Named("space") => return self.encode_char(' ', screen, kitty),
-            Name::Named(name) => self.named(name, screen, kitty),
+            KeyName::Char(c) => return self.encode_char(*c, screen, kitty),
+            KeyName::Function(n) => self.encode_function(*n),
+            KeyName::Named("space") => return self.encode_char(' ', screen, kitty),
+            KeyName::Named(name) => self.encode_named(name, screen, kitty),
         };
         text.into_bytes()
     }
 
-    /// The parameter that stands for the modifiers: one more than their bits.
-    fn parameter(&self) -> u8 {
+    /// Returns the modifier parameter of escape sequences: the bits of the modifiers plus one.
+    fn modifier_parameter(&self) -> u8 {
         self.modifiers + 1
     }
 
@@ -153,34 +153,36 @@ impl Key {
         }
         let code = c.to_lowercase().next().unwrap_or(c) as u32;
         if kitty & 1 != 0 {
-            return format!("\x1b[{code};{}u", self.parameter()).into_bytes();
+            return format!("\x1b[{code};{}u", self.modifier_parameter()).into_bytes();
         }
         if screen.modify_other_keys() == 2 {
-            return format!("\x1b[27;{};{}~", self.parameter(), c as u32).into_bytes();
+            return format!("\x1b[27;{};{}~", self.modifier_parameter(), c as u32).into_bytes();
         }
         let mut bytes = Vec::new();
         if self.modifiers & (ALT | META) != 0 {
             bytes.push(0x1b);
         }
-        match control(c).filter(|_| self.modifiers & CTRL != 0) {
+        match control_byte(c).filter(|_| self.modifiers & CTRL != 0) {
             Some(byte) => bytes.push(byte),
             None => bytes.extend(shown.to_string().bytes()),
         }
         bytes
     }
 
-    fn function(&self, n: u8) -> String {
+    fn encode_function(&self, n: u8) -> String {
         const TILDE: [u8; 20] =
             [15, 17, 18, 19, 20, 21, 23, 24, 25, 26, 28, 29, 31, 32, 33, 34, 42, 43, 44, 45];
         match (n, self.modifiers) {
             (1..=4, 0) => format!("\x1bO{}", char::from(b'P' + n - 1)),
-            (1..=4, _) => format!("\x1b[1;{}{}", self.parameter(), char::from(b'P' + n - 1)),
+            (1..=4, _) => {
+                format!("\x1b[1;{}{}", self.modifier_parameter(), char::from(b'P' + n - 1))
+            }
             (_, 0) => format!("\x1b[{}~", TILDE[usize::from(n - 5)]),
-            (_, _) => format!("\x1b[{};{}~", TILDE[usize::from(n - 5)], self.parameter()),
+            (_, _) => format!("\x1b[{};{}~", TILDE[usize::from(n - 5)], self.modifier_parameter()),
         }
     }
 
-    fn named(&self, name: &str, screen: &Screen, kitty: u8) -> String {
+    fn encode_named(&self, name: &str, screen: &Screen, kitty: u8) -> String {
         let letter = match name {
             "up" => Some('A'),
             "down" => Some('B'),
@@ -194,7 +196,7 @@ impl Key {
             return match self.modifiers {
                 0 if screen.has_application_cursor() => format!("\x1bO{letter}"),
                 0 => format!("\x1b[{letter}"),
-                _ => format!("\x1b[1;{}{letter}", self.parameter()),
+                _ => format!("\x1b[1;{}{letter}", self.modifier_parameter()),
             };
         }
         let tilde = match name {
@@ -206,13 +208,13 @@ impl Key {
         };
         match (tilde, self.modifiers) {
             (Some(n), 0) => format!("\x1b[{n}~"),
-            (Some(n), _) => format!("\x1b[{n};{}~", self.parameter()),
-            (None, _) => self.editing(name, screen, kitty),
+            (Some(n), _) => format!("\x1b[{n};{}~", self.modifier_parameter()),
+            (None, _) => self.encode_editing(name, screen, kitty),
         }
     }
 
-    /// Enter, tab, escape and backspace, which are characters too.
-    fn editing(&self, name: &str, screen: &Screen, kitty: u8) -> String {
+    /// Encodes Enter, Tab, Escape and Backspace, which are also control characters.
+    fn encode_editing(&self, name: &str, screen: &Screen, kitty: u8) -> String {
         let (code, plain) = match name {
             "enter" => (13, if screen.has_newline_mode() { "\r\n" } else { "\r" }),
             "tab" => (9, "\t"),
@@ -223,14 +225,14 @@ impl Key {
         if special && kitty & 1 != 0 {
             return match self.modifiers {
                 0 => format!("\x1b[{code}u"),
-                _ => format!("\x1b[{code};{}u", self.parameter()),
+                _ => format!("\x1b[{code};{}u", self.modifier_parameter()),
             };
         }
         let alt = if self.modifiers & (ALT | META) != 0 { "\x1b" } else { "" };
         match name {
             "tab" if self.modifiers & SHIFT != 0 => format!("{alt}\x1b[Z"),
             _ if self.modifiers & !(ALT | META) != 0 && screen.modify_other_keys() > 0 => {
-                format!("\x1b[27;{};{code}~", self.parameter())
+                format!("\x1b[27;{};{code}~", self.modifier_parameter())
             }
             "backspace" if self.modifiers & CTRL != 0 => format!("{alt}\x08"),
             _ => format!("{alt}{plain}"),
@@ -238,8 +240,8 @@ impl Key {
     }
 }
 
-/// Splits a key's name into its modifiers and the rest: `ctrl+alt+x`, `Ctrl-Alt-x`, `C-M-x`, `^X`. Returns `None` for a
-/// modifier that does not exist.
+/// Splits the name of a key into its modifiers and the rest: `ctrl+alt+x`, `Ctrl-Alt-x`, `C-M-x`, `^X`. Returns `None`
+/// for an unknown modifier.
 fn split_modifiers(text: &str) -> Option<(u8, &str)> {
     if let Some(rest) = text.strip_prefix('^').filter(|rest| rest.chars().count() == 1) {
         return Some((CTRL, rest));
@@ -252,7 +254,7 @@ fn split_modifiers(text: &str) -> Option<(u8, &str)> {
             "shift" => SHIFT,
             "s" if is_dash => SHIFT,
             "alt" | "option" => ALT,
-            // In tmux, emacs and vim `M` is the key that terminals call Alt.
+            // tmux, emacs and vim write Alt as `M`.
             "m" | "a" if is_dash => ALT,
             "ctrl" | "control" => CTRL,
             "c" if is_dash => CTRL,
@@ -264,8 +266,8 @@ fn split_modifiers(text: &str) -> Option<(u8, &str)> {
     Some((modifiers, rest))
 }
 
-/// The control that a character makes with ctrl.
-fn control(c: char) -> Option<u8> {
+/// Returns the control character for a character typed with Ctrl.
+fn control_byte(c: char) -> Option<u8> {
     Some(match c {
         'a'..='z' => c as u8 - b'a' + 1,
         'A'..='Z' => c as u8 - b'A' + 1,
@@ -280,11 +282,11 @@ fn control(c: char) -> Option<u8> {
     })
 }
 
-fn unknown(text: &str, part: &str) -> KeyError {
+fn unknown_key(text: &str, part: &str) -> KeyError {
     let part = part.to_ascii_lowercase();
     let mut near: Vec<(usize, &'static str)> = NAMED
         .iter()
-        .map(|&name| (distance(&part, name), name))
+        .map(|&name| (edit_distance(&part, name), name))
         .filter(|(far, _)| *far <= 3)
         .collect();
     near.sort();
@@ -294,8 +296,8 @@ fn unknown(text: &str, part: &str) -> KeyError {
     }
 }
 
-/// How many letters have to be changed, added or left out to make one name of the other.
-fn distance(a: &str, b: &str) -> usize {
+/// Returns the edit distance: the number of letters to change, add or remove.
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, ca) in a.chars().take(32).enumerate() {
@@ -309,32 +311,32 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// What a mouse does.
+/// The action of a mouse event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MouseAction {
-    /// A button goes down.
+    /// A button is pressed.
     Press,
-    /// It goes up.
+    /// A button is released.
     Release,
-    /// The pointer moves, perhaps with a button held.
+    /// The pointer moves, with or without a button held.
     Move,
 }
 
-/// A mouse event. Rows and columns count from 0; buttons are 0 left, 1 middle, 2 right, 64 wheel up,
-/// 65 wheel down, 3 none.
+/// A mouse event. Rows and columns count from 0. Buttons are 0 left, 1 middle, 2 right, 3 none, 64 wheel up and 65
+/// wheel down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mouse {
-    /// What happens.
+    /// The action.
     pub action: MouseAction,
-    /// Which button.
+    /// The button.
     pub button: u8,
-    /// Where.
+    /// The row of the pointer.
     pub row: usize,
-    /// Where.
+    /// The column of the pointer.
     pub col: usize,
 }
 
-/// The bytes of a mouse event; nothing if the program does not want it.
+/// Encodes a mouse event. Returns no bytes if the program does not request such events.
 pub fn encode_mouse(mouse: Mouse, screen: &Screen) -> Vec<u8> {
     let wanted = match (screen.mouse_tracking(), mouse.action) {
         (MouseTracking::Off, _) => false,
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn key_names_have_aliases_and_no_case() {
+    fn key_names_have_aliases_and_are_case_insensitive() {
         for (expected, names) in [
             ("\x03", &["ctrl+c", "Ctrl-C", "C-c", "^C", "Control+c", "^c", "CTRL+C", "c-C"][..]),
             ("\x1bx", &["M-x", "alt+x", "Alt-x", "A-x", "m-x"]),
@@ -450,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_in_the_modes_that_the_program_set() {
+    fn keys_follow_the_modes_of_the_program() {
         check("\x1b[?1h", "up", "\x1bOA");
         check("\x1b[?1h", "shift+up", "\x1b[1;2A");
         check("\x1b[?67h", "backspace", "\x08");
@@ -464,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_name_the_ones_that_look_alike() {
+    fn unknown_keys_suggest_similar_names() {
         for (key, near) in [("entre", "enter"), ("pagup", "pageup"), ("escpae", "escape")] {
             let error = Key::parse(key).expect_err("it is not a key");
             assert_eq!(error.near.first(), Some(&near), "{error}");
@@ -476,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn mice() {
+    fn mouse_events_are_encoded() {
         let mut screen = Screen::new(80, 24, 0);
         let press = Mouse { action: MouseAction::Press, button: 0, row: 2, col: 4 };
         assert_eq!(encode_mouse(press, &screen), b"");

@@ -74,7 +74,7 @@ pub use output::Output;
 pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
 pub use row::{Row, Span};
 pub use screen::{
-    CLUSTERS_MAX, COL_MARKS_MAX, COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event,
+    CLUSTERS_MAX, COL_MARKS_MAX, COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoSource, Event,
     LINKS_MAX, MARK_MAX, Mark, MouseEncoding, MouseTracking, REPLIES_MAX, ROW_MARKS_MIN, ROWS_MAX,
     Screen, TITLE_MAX, UNKNOWN_MAX,
 };
@@ -112,9 +112,18 @@ impl Time {
     }
 }
 
-/// When a cell was drawn, see the [glossary](crate#glossary). 0 means never.
+/// When a cell was drawn, see the [glossary](crate#glossary).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tick(pub u64);
+
+impl Tick {
+    /// The tick of a cell that the program never drew. It is older than every other tick.
+    pub const NEVER: Tick = Tick(0);
+
+    /// The tick of a cell that shows the echo of input. Equal to [`Tick::NEVER`], so that waits do not take echo for
+    /// output.
+    pub const ECHO: Tick = Tick::NEVER;
+}
 
 /// A line's absolute number, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,16 +1,16 @@
-//! The absolute numbers of the rows on the screen.
+//! The absolute line numbers of the rows on the screen.
 //!
-//! They count up by one from row to row until a change of columns joins or splits rows: a line then
-//! keeps the number it had, rows that were joined leave a gap, and the rest of a line that was split
-//! takes the numbers up to the next line's, which may repeat. They never decrease.
+//! They increase by one from row to row until a change of columns joins or splits rows. Then a line keeps its number,
+//! joined rows leave a gap, and the additional rows of a split line take the numbers below the next line's, which may
+//! repeat. Numbers never decrease from row to row.
 
 use crate::Line;
 
-/// The numbers of the rows of a screen.
+/// The line numbers of the rows of a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LineNumbers {
     first: u64,
-    /// All numbers, where they do not count up by one.
+    /// The numbers of all rows, if they do not increase by one each.
     irregular: Option<Box<[u64]>>,
 }
 
@@ -21,7 +21,7 @@ impl Default for LineNumbers {
 }
 
 impl LineNumbers {
-    /// The given numbers.
+    /// Creates the given numbers.
     pub(crate) fn new(numbers: &[u64]) -> LineNumbers {
         debug_assert!(numbers.is_sorted());
         let first = numbers.first().copied().unwrap_or(1);
@@ -29,13 +29,13 @@ impl LineNumbers {
         LineNumbers { first, irregular: (!regular).then(|| numbers.into()) }
     }
 
-    /// The number of a row.
+    /// Returns the number of a row.
     pub(crate) fn number(&self, row: usize) -> Line {
         Line(match &self.irregular {
             None => self.first + row as u64,
             Some(numbers) => match numbers.get(row) {
                 Some(&number) => number,
-                // Rows that were added below the ones that had numbers.
+                // Rows added below the numbered ones.
                 None => {
                     numbers.last().map_or(self.first, |last| last + 1)
                         + (row - numbers.len()) as u64
@@ -44,7 +44,7 @@ impl LineNumbers {
         })
     }
 
-    /// The first row left the screen, and a new one came in.
+    /// Advances the numbers by one row: the first row left the screen and another was added at the bottom.
     pub(crate) fn advance(&mut self) {
         match &self.irregular {
             None => self.first += 1,

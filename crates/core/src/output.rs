@@ -185,7 +185,8 @@ impl Screen {
             }
             return clip.finish();
         }
-        let mut clip = self.scrollback().leaving(start.line).unwrap_or_else(|| Clip::new(max));
+        let mut clip =
+            self.scrollback().recorded_text(start.line).unwrap_or_else(|| Clip::new(max));
         let scrollback = self.scrollback();
         let off =
             (scrollback.position(start.line)..scrollback.len()).filter_map(|i| scrollback.get(i));
@@ -284,7 +285,7 @@ mod tests {
         let (line, col, tick) = (screen.line(cursor.row), cursor.col, screen.tick());
         let start = Start { line, col, tick, is_alternate: false };
         screen.advance_tick();
-        screen.keep_leaving(start.line, 1000);
+        screen.record_dropped(start.line, 1000);
         (screen, start)
     }
 

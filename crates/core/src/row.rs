@@ -1,7 +1,7 @@
-//! A row as it was seen: text, styles and the ticks of its cells, compact and never edited.
+//! An immutable snapshot of a row: its text, and the styles and ticks of its cells, in a compact form.
 //!
-//! Frames share rows by [`Arc`](std::sync::Arc), and the scrollback gives its lines out as rows.
-//! Columns are counted from 0 here; the tools count from 1.
+//! Frames share rows by [`Arc`](std::sync::Arc), and the scrollback returns its lines as rows. Columns count from 0
+//! here and from 1 in the tools.
 
 use std::hash::{Hash, Hasher};
 
@@ -9,14 +9,14 @@ use crate::Tick;
 use crate::intern::FastHasher;
 use crate::style::Style;
 
-/// A run of columns that have `value` in common.
+/// A run of columns with the same `value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span<T> {
     /// The first column.
     pub from: u16,
     /// The column after the last.
     pub to: u16,
-    /// What they have in common.
+    /// The common value.
     pub value: T,
 }
 
@@ -24,28 +24,28 @@ pub struct Span<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     pub(crate) cells: u16,
-    /// The length of each cell's text.
+    /// The length of each cell's text in bytes.
     pub(crate) bytes: u8,
     pub(crate) wide: bool,
 }
 
-/// A row as it was seen.
+/// An immutable snapshot of a row.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub(crate) text: Box<str>,
-    /// How the text falls into cells; empty if each byte is one.
+    /// The division of the text into cells. Empty if each byte is one cell.
     pub(crate) shapes: Box<[Shape]>,
     pub(crate) styles: Box<[Span<Style>]>,
     pub(crate) ticks: Box<[Span<Tick>]>,
     pub(crate) end: u16,
-    /// Columns up to the last cell that the program wrote, spaces included.
+    /// The number of columns up to the last cell that the program wrote, including spaces.
     pub(crate) written: u16,
     pub(crate) wrapped: bool,
     hash: u64,
 }
 
 impl Row {
-    /// Makes a row of its parts, whose spans' styles are looked up by `style`.
+    /// Creates a row from its parts. `style` looks up styles by number.
     pub(crate) fn new(parts: &RowParts, style: impl Fn(u32) -> Style) -> Row {
         let styles = parts
             .styles
@@ -62,11 +62,11 @@ impl Row {
             wrapped: parts.wrapped,
             hash: 0,
         };
-        row.seal();
+        row.compute_hash();
         row
     }
 
-    /// Returns the bytes that the row takes.
+    /// Returns the size of the row in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Row>()
             + self.text.len()
@@ -75,8 +75,8 @@ impl Row {
             + size_of_val(&*self.ticks)
     }
 
-    /// Computes the hash once the rest is in place. A blank row's is 0, as a default row's is.
-    pub(crate) fn seal(&mut self) {
+    /// Computes the hash after all other fields are set. The hash of a blank row is 0, as in a default row.
+    pub(crate) fn compute_hash(&mut self) {
         if self.is_blank() {
             return;
         }
@@ -86,70 +86,70 @@ impl Row {
         self.hash = hasher.finish();
     }
 
-    /// The text, without the blanks at its end.
+    /// Returns the text without trailing blanks.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The columns that do not have the default style, in order.
+    /// Returns the runs of columns with a style other than the default, in order.
     pub fn styles(&self) -> &[Span<Style>] {
         &self.styles
     }
 
-    /// When which columns were drawn, in order; columns that never were are left out.
+    /// Returns the runs of drawn columns with their ticks, in order.
     pub fn ticks(&self) -> &[Span<Tick>] {
         &self.ticks
     }
 
-    /// Tells whether the text goes on in the next row because it did not fit.
+    /// Returns whether the text continues in the next row because it did not fit.
     pub fn is_wrapped(&self) -> bool {
         self.wrapped
     }
 
-    /// How many columns of the row belong to its line: all of them where the text is wrapped, but
-    /// for one that was left empty because a wide character did not fit; else those of the text.
+    /// Returns the number of columns that belong to the row's line. In a wrapped row these are all columns, except for
+    /// a last one that was left blank because a wide character did not fit. Otherwise they are the columns of the text.
     pub fn end(&self) -> usize {
         usize::from(self.end)
     }
 
-    /// Returns how many columns the program wrote, spaces at the end included. Erased cells are not written.
+    /// Returns the number of columns that the program wrote, including trailing spaces. Erased cells do not count.
     pub fn written(&self) -> usize {
         usize::from(self.written)
     }
 
-    /// A hash of what is visible.
+    /// Returns a hash of the visible content.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// Tells whether there is nothing to see.
+    /// Returns whether the row has no visible content.
     pub fn is_blank(&self) -> bool {
         self.text.is_empty() && self.styles.is_empty()
     }
 
-    /// Tells whether the two look the same, whenever they were drawn.
+    /// Returns whether both rows have the same visible content. Ticks are ignored.
     pub fn looks_like(&self, other: &Row) -> bool {
         self.hash == other.hash && self.text == other.text && self.styles == other.styles
     }
 
-    /// The style of a column.
+    /// Returns the style of a column.
     pub fn style_at(&self, col: usize) -> Style {
         value_at(&self.styles, col).unwrap_or_default()
     }
 
-    /// When a column was last drawn; tick 0 if it never was.
+    /// Returns the tick at which a column was last drawn, or [`Tick::NEVER`].
     pub fn tick_at(&self, col: usize) -> Tick {
-        value_at(&self.ticks, col).unwrap_or_default()
+        value_at(&self.ticks, col).unwrap_or(Tick::NEVER)
     }
 
-    /// The newest tick of any column in a range.
+    /// Returns the newest tick of the columns in a range.
     pub fn newest_tick(&self, from: usize, to: usize) -> Tick {
         let within =
             |span: &&Span<Tick>| usize::from(span.from) < to && from < usize::from(span.to);
-        self.ticks.iter().filter(within).map(|span| span.value).max().unwrap_or_default()
+        self.ticks.iter().filter(within).map(|span| span.value).max().unwrap_or(Tick::NEVER)
     }
 
-    /// The column in which the byte `at` of the text is shown.
+    /// Returns the column that shows the byte `at` of the text.
     pub fn col_of(&self, at: usize) -> usize {
         let (mut byte, mut col) = (0, 0);
         for shape in &self.shapes {
@@ -164,8 +164,8 @@ impl Row {
         col + (at - byte)
     }
 
-    /// The byte of the text at which the column `at` begins, or the text's length past its end.
-    /// The second column of a wide character is where that character begins.
+    /// Returns the byte of the text at which the column `at` starts, or the length of the text for a column past its
+    /// end. The second column of a wide character gives the start of that character.
     pub fn byte_of(&self, at: usize) -> usize {
         let (mut byte, mut col) = (0, 0);
         for shape in &self.shapes {
@@ -180,7 +180,7 @@ impl Row {
         byte.saturating_add(at - col).min(self.text.len())
     }
 
-    /// For each cell of the text: its bytes, and whether it is wide.
+    /// Returns the length in bytes of each cell's text, and whether the cell is wide.
     pub(crate) fn cell_sizes(&self) -> impl Iterator<Item = (usize, bool)> + '_ {
         let ascii = if self.shapes.is_empty() { self.text.len() } else { 0 };
         let shaped = self.shapes.iter().flat_map(|shape| {
@@ -189,13 +189,13 @@ impl Row {
         std::iter::repeat_n((1, false), ascii).chain(shaped)
     }
 
-    /// The text of some columns.
+    /// Returns the text of a range of columns.
     pub fn slice(&self, from: usize, to: usize) -> &str {
         let (from, to) = (self.byte_of(from), self.byte_of(to));
         &self.text[from..to.max(from)]
     }
 
-    /// The width of the text in columns.
+    /// Returns the width of the text in columns.
     pub fn width(&self) -> usize {
         self.col_of(self.text.len())
     }
@@ -206,12 +206,12 @@ fn value_at<T: Copy>(spans: &[Span<T>], col: usize) -> Option<T> {
     spans.get(after).filter(|span| usize::from(span.from) <= col).map(|span| span.value)
 }
 
-/// The parts of a row while it is made; one is kept and used again for each.
+/// The parts of a row under construction. The buffer is reused from row to row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowParts {
     pub(crate) text: String,
     pub(crate) shapes: Vec<Shape>,
-    /// Spans of style numbers.
+    /// Runs of style numbers.
     pub(crate) styles: Vec<Span<u32>>,
     pub(crate) ticks: Vec<Span<Tick>>,
     pub(crate) end: u16,
@@ -230,7 +230,7 @@ impl RowParts {
         self.wrapped = false;
     }
 
-    /// Notes that the text added last is one cell of that many bytes.
+    /// Records that the text added last is one cell of `bytes` bytes.
     pub(crate) fn push_shape(&mut self, bytes: usize, wide: bool) {
         let bytes = bytes as u8;
         match self.shapes.last_mut() {
@@ -240,7 +240,7 @@ impl RowParts {
     }
 }
 
-/// Adds some columns to the spans, making the last one longer if it has the same value.
+/// Appends a run of columns, extending the last run if it has the same value.
 pub(crate) fn extend_spans<T: PartialEq>(spans: &mut Vec<Span<T>>, from: u16, to: u16, value: T) {
     match spans.last_mut() {
         Some(last) if last.to == from && last.value == value => last.to = to,
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_bytes_of_ascii_are_the_same() {
+    fn columns_and_bytes_of_ascii_are_equal() {
         let row = row("abc def");
         assert_eq!(row.col_of(4), 4);
         assert_eq!(row.byte_of(4), 4);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn styles_are_spans_of_columns() {
+    fn styles_are_runs_of_columns() {
         let row = row("ab\x1b[1mcd\x1b[0m ef");
         assert_eq!(row.styles().len(), 1);
         assert_eq!((row.styles()[0].from, row.styles()[0].to), (2, 4));

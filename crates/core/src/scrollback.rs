@@ -1,11 +1,11 @@
-//! The lines that left the screen, as UTF-8 text and runs, found by their absolute number.
+//! The lines that scrolled off the screen, as UTF-8 text and runs, indexed by absolute line number.
 //!
-//! Lines are packed one behind the other into blocks, so that a line costs little more than its
-//! text: no emulator cells, no allocation a line. A block is dropped when its last line is. Nothing
-//! here depends on the screen's width, so a change of columns does not touch it.
+//! Lines are packed into blocks, so that a line costs little more than its text: no cells, and no allocation per line.
+//! A block is freed when its last line is dropped. Nothing here depends on the width of the screen, so a change of
+//! columns does not affect it.
 //!
-//! A packed line: number minus the block's first, flags, `end`, text, then (only if there are any)
-//! shapes, style runs, tick runs and the columns written; numbers are LEB128.
+//! The format of a packed line: its number relative to the block's first, flags, `end`, the text, and then, each only
+//! if there are any, shapes, style runs, tick runs and the written columns. Numbers are LEB128.
 
 use std::collections::VecDeque;
 
@@ -14,116 +14,117 @@ use crate::row::{Row, RowParts, Shape, Span};
 use crate::style::Style;
 use crate::{Line, Tick};
 
-/// Lines a block. Few enough that dropping a block late wastes little, many enough that its own
-/// overhead does not count.
+/// The number of lines per block. It is small enough that freeing a block late wastes little memory, and large enough
+/// that the overhead of a block is negligible.
 const BLOCK_LINES: usize = 256;
 
-/// Bytes after which a block is closed early, so that a few enormous lines do not stay for long.
+/// The size in bytes at which a block is closed early, so that a few very long lines do not keep their memory for long.
 const BLOCK_BYTES: usize = 256 * 1024;
 
 const WRAPPED: u8 = 1;
 const SHAPES: u8 = 1 << 1;
 const STYLES: u8 = 1 << 2;
-/// The program wrote blanks behind the text.
+/// The program wrote blanks after the text.
 const BLANKS: u8 = 1 << 3;
 
 #[derive(Clone, Debug)]
 struct Block {
     first: Line,
     bytes: Vec<u8>,
-    /// Where each line begins.
+    /// The offset of each line in `bytes`.
     offsets: Vec<u32>,
     styles: Vec<Style>,
 }
 
-/// The lines that left the screen, oldest first.
+/// The lines that scrolled off the screen, oldest first.
 #[derive(Clone, Debug)]
 pub struct Scrollback {
     blocks: VecDeque<Block>,
-    /// Lines of the front block that were dropped already.
+    /// The number of lines of the first block that were dropped.
     dropped: usize,
     len: usize,
     lines_max: usize,
-    /// Where in the last block's styles the screen's style numbers are, plus one; 0 if nowhere.
-    style_places: Vec<u32>,
-    /// What becomes of the lines that are dropped, while somebody wants them.
-    leaving: Option<Box<Leaving>>,
+    /// For each of the screen's style numbers, its index in the last block's styles plus one, or 0.
+    style_indices: Vec<u32>,
+    /// Records the dropped lines while their text is needed.
+    dropped_text: Option<Box<DroppedText>>,
 }
 
-/// The lines that were dropped since somebody wanted them.
+/// The text of the lines dropped since the recording started.
 #[derive(Clone, Debug)]
-struct Leaving {
+struct DroppedText {
     from: Line,
     clip: Clip,
 }
 
 impl Scrollback {
-    /// An empty scrollback that keeps at most `lines_max` lines.
+    /// Creates an empty scrollback of at most `lines_max` lines.
     pub(crate) fn new(lines_max: usize) -> Scrollback {
         Scrollback {
             blocks: VecDeque::new(),
             dropped: 0,
             len: 0,
             lines_max,
-            style_places: Vec::new(),
-            leaving: None,
+            style_indices: Vec::new(),
+            dropped_text: None,
         }
     }
 
-    /// Keeps the ends of what is dropped from now on, from a line on, instead of what was kept before.
-    pub(crate) fn keep_leaving(&mut self, from: Line, chars_max: usize) {
-        self.leaving = Some(Box::new(Leaving { from, clip: Clip::new(chars_max) }));
+    /// Starts recording the start and the end of the text that is dropped, from the line `from` on. Replaces a previous
+    /// recording.
+    pub(crate) fn record_dropped(&mut self, from: Line, chars_max: usize) {
+        self.dropped_text = Some(Box::new(DroppedText { from, clip: Clip::new(chars_max) }));
     }
 
-    /// Nobody wants what is dropped any more.
-    pub(crate) fn forget_leaving(&mut self) {
-        self.leaving = None;
+    /// Stops recording dropped lines.
+    pub(crate) fn stop_recording_dropped(&mut self) {
+        self.dropped_text = None;
     }
 
-    /// What was dropped from a line on, if that is what is kept.
-    pub(crate) fn leaving(&self, from: Line) -> Option<Clip> {
-        self.leaving
+    /// Returns the recorded text, if the recording started at the line `from`.
+    pub(crate) fn recorded_text(&self, from: Line) -> Option<Clip> {
+        self.dropped_text
             .as_ref()
-            .filter(|leaving| leaving.from == from)
-            .map(|leaving| leaving.clip.clone())
+            .filter(|dropped_text| dropped_text.from == from)
+            .map(|dropped_text| dropped_text.clip.clone())
     }
 
-    /// Tells whether anything becomes of a line that is pushed.
-    pub(crate) fn wants_lines(&self) -> bool {
-        self.lines_max > 0 || self.leaving.is_some()
+    /// Returns whether pushed lines are stored or recorded.
+    pub(crate) fn needs_lines(&self) -> bool {
+        self.lines_max > 0 || self.dropped_text.is_some()
     }
 
-    /// How many lines are kept.
+    /// Returns the number of lines.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Tells whether no line is kept.
+    /// Returns whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// How many lines are kept at most.
+    /// Returns the maximum number of lines.
     pub fn lines_max(&self) -> usize {
         self.lines_max
     }
 
-    /// The number of the oldest line kept.
+    /// Returns the number of the oldest line.
     pub fn first(&self) -> Option<Line> {
         (self.len > 0).then(|| self.line_at(0))
     }
 
-    /// The number of the newest line.
+    /// Returns the number of the newest line.
     pub fn last(&self) -> Option<Line> {
         (self.len > 0).then(|| self.line_at(self.len - 1))
     }
 
-    /// Tells whether the newest line goes on in what follows it.
+    /// Returns whether the newest line continues on the screen.
     pub fn is_last_wrapped(&self) -> bool {
         self.len > 0 && self.packed(self.len - 1).1.wrapped()
     }
 
-    /// The bytes that the lines take.
+    /// Returns the memory that the lines take, in bytes.
     pub fn memory(&self) -> usize {
         let block = |block: &Block| {
             size_of::<Block>()
@@ -134,7 +135,7 @@ impl Scrollback {
         self.blocks.iter().map(block).sum()
     }
 
-    /// The `i`th line, counted from the oldest, with its number.
+    /// Returns the line at index `i`, counted from the oldest, with its number.
     pub fn get(&self, i: usize) -> Option<(Line, Row)> {
         (i < self.len).then(|| {
             let (block, packed) = self.packed(i);
@@ -142,7 +143,7 @@ impl Scrollback {
         })
     }
 
-    /// The text of the `i`th line, counted from the oldest, with its number.
+    /// Returns the text of the line at index `i`, counted from the oldest, with its number.
     pub fn text(&self, i: usize) -> Option<(Line, &str)> {
         (i < self.len).then(|| {
             let (block, mut packed) = self.packed(i);
@@ -153,7 +154,7 @@ impl Scrollback {
         })
     }
 
-    /// The position, counted from the oldest, of the first line whose number is at least `line`.
+    /// Returns the index, counted from the oldest, of the first line whose number is at least `line`.
     pub fn position(&self, line: Line) -> usize {
         let (mut from, mut to) = (0, self.len);
         while from < to {
@@ -163,12 +164,12 @@ impl Scrollback {
         from
     }
 
-    /// Adds a line, dropping the oldest if there are too many.
+    /// Adds a line. Drops the oldest line if there are too many.
     pub(crate) fn push(&mut self, line: Line, parts: &RowParts, style: impl Fn(u32) -> Style) {
         if self.lines_max == 0 {
-            if let Some(leaving) = &mut self.leaving {
+            if let Some(dropped_text) = &mut self.dropped_text {
                 let row = Row::new(parts, |_| Style::default());
-                leaving.push(line, &row);
+                dropped_text.push(line, &row);
             }
             return;
         }
@@ -183,7 +184,7 @@ impl Scrollback {
             self.forget_style_numbers();
         }
         if let Some(block) = self.blocks.back_mut() {
-            block.pack(line, parts, &mut self.style_places, style);
+            block.pack(line, parts, &mut self.style_indices, style);
         }
         self.len += 1;
         if self.len > self.lines_max {
@@ -191,15 +192,15 @@ impl Scrollback {
         }
     }
 
-    /// Takes the newest line back.
+    /// Removes and returns the newest line.
     pub(crate) fn pop(&mut self) -> Option<(Line, Row)> {
         let newest = self.get(self.len.checked_sub(1)?)?;
         let block = self.blocks.back_mut()?;
         let offset = block.offsets.pop()?;
         block.bytes.truncate(offset as usize);
         self.len -= 1;
-        let left = if self.blocks.len() == 1 { self.dropped } else { 0 };
-        if self.blocks.back()?.offsets.len() == left {
+        let dropped = if self.blocks.len() == 1 { self.dropped } else { 0 };
+        if self.blocks.back()?.offsets.len() == dropped {
             self.blocks.pop_back();
             self.forget_style_numbers();
             if self.blocks.is_empty() {
@@ -209,31 +210,33 @@ impl Scrollback {
         Some(newest)
     }
 
-    /// Says that the screen's style numbers mean something else from now on.
+    /// Invalidates the mapping of style numbers, after the screen renumbered its styles.
     pub(crate) fn forget_style_numbers(&mut self) {
-        self.style_places.clear();
+        self.style_indices.clear();
     }
 
-    /// Forgets every line.
+    /// Removes all lines.
     pub(crate) fn clear(&mut self) {
-        let mut leaving = self.leaving.take();
-        if let Some(leaving) = &mut leaving {
-            leaving.clip.clear();
+        let mut dropped_text = self.dropped_text.take();
+        if let Some(dropped_text) = &mut dropped_text {
+            dropped_text.clip.clear();
         }
-        *self = Scrollback { leaving, ..Scrollback::new(self.lines_max) };
+        *self = Scrollback { dropped_text, ..Scrollback::new(self.lines_max) };
     }
 
     fn drop_oldest(&mut self) {
-        if let Some(mut leaving) = self.leaving.take() {
+        if let Some(mut dropped_text) = self.dropped_text.take() {
             let (block, packed) = self.packed(0);
             if packed.wrapped() {
                 let (line, row) = self.packed(0).1.unpack(block);
-                leaving.push(line, &row);
-            } else if let Some((_, text)) = self.text(0).filter(|(line, _)| *line >= leaving.from) {
-                // Nearly always so, and much cheaper.
-                leaving.clip.push_row(text, 0, false);
+                dropped_text.push(line, &row);
+            } else if let Some((_, text)) =
+                self.text(0).filter(|(line, _)| *line >= dropped_text.from)
+            {
+                // The common case, and much cheaper than unpacking the row.
+                dropped_text.clip.push_row(text, 0, false);
             }
-            self.leaving = Some(leaving);
+            self.dropped_text = Some(dropped_text);
         }
         self.dropped += 1;
         self.len -= 1;
@@ -243,12 +246,12 @@ impl Scrollback {
         }
     }
 
-    fn packed(&self, i: usize) -> (&Block, Packed<'_>) {
-        // Blocks may be closed early, so there is no arithmetic for it; the walk is a short one.
+    fn packed(&self, i: usize) -> (&Block, PackedLine<'_>) {
+        // Blocks may be closed early, so the block cannot be computed. There are few blocks to walk.
         let mut i = i + self.dropped;
         for block in &self.blocks {
             if i < block.offsets.len() {
-                return (block, Packed(&block.bytes[block.offsets[i] as usize..]));
+                return (block, PackedLine(&block.bytes[block.offsets[i] as usize..]));
             }
             i -= block.offsets.len();
         }
@@ -261,7 +264,7 @@ impl Scrollback {
     }
 }
 
-impl Leaving {
+impl DroppedText {
     fn push(&mut self, line: Line, row: &Row) {
         if line >= self.from {
             let blanks = row.end().saturating_sub(row.width());
@@ -284,7 +287,7 @@ impl Block {
         &mut self,
         line: Line,
         parts: &RowParts,
-        places: &mut Vec<u32>,
+        indices: &mut Vec<u32>,
         style: impl Fn(u32) -> Style,
     ) {
         self.offsets.push(self.bytes.len() as u32);
@@ -308,14 +311,14 @@ impl Block {
             push_number(&mut self.bytes, parts.styles.len() as u64);
             for span in &parts.styles {
                 let number = span.value as usize;
-                if places.len() <= number {
-                    places.resize(number + 1, 0);
+                if indices.len() <= number {
+                    indices.resize(number + 1, 0);
                 }
-                if places[number] == 0 {
+                if indices[number] == 0 {
                     self.styles.push(style(span.value));
-                    places[number] = self.styles.len() as u32;
+                    indices[number] = self.styles.len() as u32;
                 }
-                push_span(&mut self.bytes, span.from, span.to, u64::from(places[number] - 1));
+                push_span(&mut self.bytes, span.from, span.to, u64::from(indices[number] - 1));
             }
         }
         push_number(&mut self.bytes, parts.ticks.len() as u64);
@@ -328,10 +331,10 @@ impl Block {
     }
 }
 
-/// The rest of a packed line.
-struct Packed<'b>(&'b [u8]);
+/// The unread rest of a packed line.
+struct PackedLine<'b>(&'b [u8]);
 
-impl<'b> Packed<'b> {
+impl<'b> PackedLine<'b> {
     fn byte(&mut self) -> u8 {
         let byte = self.0[0];
         self.0 = &self.0[1..];
@@ -354,7 +357,7 @@ impl<'b> Packed<'b> {
         let len = self.number() as usize;
         let (text, rest) = self.0.split_at(len);
         self.0 = rest;
-        std::str::from_utf8(text).expect("only whole text is packed")
+        std::str::from_utf8(text).expect("packed text is valid UTF-8")
     }
 
     fn span<T>(&mut self, value: impl Fn(u64) -> T) -> Span<T> {
@@ -383,7 +386,7 @@ impl<'b> Packed<'b> {
         }
         row.ticks = (0..self.number()).map(|_| self.span(Tick)).collect();
         row.written = if flags & BLANKS != 0 { self.number() as u16 } else { row.end };
-        row.seal();
+        row.compute_hash();
         (line, row)
     }
 

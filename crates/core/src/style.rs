@@ -1,19 +1,18 @@
-//! How a cell looks: colours and attributes, as the program asked for them.
+//! The style of a cell: colours and attributes, as the program set them.
 //!
-//! Colours are kept as asked (`Indexed(1)`, not some shade of red); which shade that is belongs to
-//! whoever paints.
+//! Indexed colours are not resolved to RGB here; the renderers do that.
 
 use std::hash::{Hash, Hasher};
 
-/// A colour as the program named it.
+/// A colour as the program set it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Color {
-    /// The terminal's own foreground or background.
+    /// The default foreground or background of the terminal.
     #[default]
     Default,
-    /// One of the palette of 256.
+    /// A colour of the palette of 256.
     Indexed(u8),
-    /// A colour by its parts.
+    /// Red, green and blue.
     Rgb(u8, u8, u8),
 }
 
@@ -23,20 +22,20 @@ pub enum Underline {
     /// No underline.
     #[default]
     None,
-    /// One line.
+    /// A single line.
     Single,
-    /// Two lines.
+    /// A double line.
     Double,
-    /// A wave.
+    /// A wavy line.
     Curly,
-    /// Dots.
+    /// A dotted line.
     Dotted,
-    /// Dashes.
+    /// A dashed line.
     Dashed,
 }
 
 impl Underline {
-    /// The kind that `SGR 4:n` asks for.
+    /// Returns the kind that `SGR 4:n` sets.
     pub(crate) fn from_sgr(n: u16) -> Option<Underline> {
         Some(match n {
             0 => Underline::None,
@@ -50,7 +49,7 @@ impl Underline {
     }
 }
 
-/// A set of the attributes that are either on or off.
+/// A set of attributes, each either on or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Attrs(u8);
 
@@ -63,59 +62,59 @@ impl Attrs {
     pub const ITALIC: Attrs = Attrs(1 << 2);
     /// Blinking.
     pub const BLINK: Attrs = Attrs(1 << 3);
-    /// Foreground and background exchanged.
+    /// Foreground and background swapped.
     pub const INVERSE: Attrs = Attrs(1 << 4);
-    /// Written, and not to be seen.
+    /// Invisible.
     pub const CONCEALED: Attrs = Attrs(1 << 5);
     /// Struck through.
     pub const STRIKE: Attrs = Attrs(1 << 6);
-    /// A line above.
+    /// With a line above.
     pub const OVERLINE: Attrs = Attrs(1 << 7);
 
-    /// Tells whether all of `other` is set.
+    /// Returns whether all attributes of `other` are set.
     pub fn has(self, other: Attrs) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Sets or resets all of `other`.
+    /// Sets or resets all attributes of `other`.
     pub fn set(&mut self, other: Attrs, on: bool) {
         if on { self.0 |= other.0 } else { self.0 &= !other.0 }
     }
 
-    /// Inverts all of `other`.
+    /// Toggles all attributes of `other`.
     pub(crate) fn toggle(&mut self, other: Attrs) {
         self.0 ^= other.0;
     }
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[must_use]
     pub(crate) const fn and(self, other: Attrs) -> Attrs {
         Attrs(self.0 | other.0)
     }
 }
 
-/// The number of a hyperlink, see [`crate::Screen::link`]. Numbers are never used twice.
+/// The number of a hyperlink, see [`crate::Screen::link`]. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkId(pub(crate) u32);
 
-/// How a cell looks.
+/// The style of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Style {
     /// The foreground.
     pub fg: Color,
     /// The background.
     pub bg: Color,
-    /// The underline's colour; `Default` means the foreground's.
+    /// The colour of the underline. `Default` means the foreground.
     pub underline_color: Color,
     /// The attributes.
     pub attrs: Attrs,
     /// The underline.
     pub underline: Underline,
-    /// The hyperlink that the cell belongs to.
+    /// The hyperlink of the cell.
     pub link: Option<LinkId>,
 }
 
-/// By hand, in three words instead of a dozen parts: it is computed for each change of colour.
+/// Implemented by hand to hash three words instead of a dozen fields: every change of colour computes a hash.
 impl Hash for Style {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -133,7 +132,7 @@ impl Hash for Style {
 }
 
 impl Style {
-    /// What an erased cell looks like: the background stays, all else goes.
+    /// Returns the style of an erased cell: the background alone.
     pub(crate) fn erased(&self) -> Style {
         Style { bg: self.bg, ..Style::default() }
     }

@@ -1,5 +1,5 @@
-//! Every sequence of a list, cut at every byte: the same screen, the same replies, and the same answers of
-//! the waits that were running. The properties do the same with random streams and random cuts.
+//! Every sequence of a list, split at every byte, gives the same screen, the same replies and the same results of
+//! running waits. `properties.rs` does the same with random streams and random splits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use awaitty_core::{
 const COLS: usize = 20;
 const ROWS: usize = 5;
 
-/// One of each kind of what programs print: text, controls, and all that has a beginning and an end.
+/// One example of each kind of output: text, controls, and everything that has a start and an end.
 const STREAMS: [&[u8]; 62] = [
     b"plain\r\ntext\tand\x08\x0bmore\x0c!",
     "é世界😀e\u{301}👩\u{200d}💻🇩🇪☀\u{fe0f}".as_bytes(),
@@ -77,12 +77,12 @@ const STREAMS: [&[u8]; 62] = [
     b"DONE\x1b[?1049h\x1b[?1049lDONE\x1b[H\x1b[2J",
 ];
 
-/// What is around the stream, so that what it leaves behind is seen.
+/// Surrounds the stream with text, so that its lasting effects show.
 fn framed(stream: &[u8]) -> Vec<u8> {
     [b"before ", stream, b"\x18 after\r\nend"].concat()
 }
 
-/// All that can be seen of a screen.
+/// Returns the complete observable state of a screen.
 fn state(screen: &mut Screen) -> impl PartialEq + std::fmt::Debug + use<> {
     let cells = (0..screen.rows()).flat_map(|row| (0..screen.cols()).map(move |col| (row, col)));
     let ticks: Vec<_> = cells.map(|(row, col)| screen.tick_at(row, col)).collect();
@@ -95,28 +95,28 @@ fn state(screen: &mut Screen) -> impl PartialEq + std::fmt::Debug + use<> {
 }
 
 #[test]
-fn every_sequence_cut_at_every_byte_gives_the_same_screen() {
+fn every_sequence_split_at_every_byte_gives_the_same_screen() {
     for stream in STREAMS {
         let bytes = framed(stream);
-        let made = |pieces: &[&[u8]]| {
+        let state_after = |pieces: &[&[u8]]| {
             let mut screen = Screen::new(COLS, ROWS, 20);
             screen.set_answers_checksums(true);
             pieces.iter().for_each(|piece| screen.feed(piece));
             state(&mut screen)
         };
-        let whole = made(&[&bytes]);
+        let whole = state_after(&[&bytes]);
         for cut in 0..=bytes.len() {
             let (first, second) = bytes.split_at(cut);
-            assert_eq!(made(&[first, second]), whole, "{} at {cut}", bytes.escape_ascii());
+            assert_eq!(state_after(&[first, second]), whole, "{} at {cut}", bytes.escape_ascii());
         }
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
-        assert_eq!(made(&single), whole, "{} byte by byte", bytes.escape_ascii());
+        assert_eq!(state_after(&single), whole, "{} byte by byte", bytes.escape_ascii());
     }
 }
 
-/// A wait of each kind.
+/// Returns a condition of each kind.
 fn conditions() -> Vec<Condition> {
-    let pattern = |text: &str| Arc::new(Pattern::new(text, "").expect("it is a pattern"));
+    let pattern = |text: &str| Arc::new(Pattern::new(text, "").expect("the pattern is valid"));
     let stable = Duration::ZERO;
     vec![
         Condition::Text(pattern("DONE")),
@@ -131,20 +131,24 @@ fn conditions() -> Vec<Condition> {
     ]
 }
 
-fn say(ended: &WaitEnded) -> String {
+fn describe(ended: &WaitEnded) -> String {
     let (id, outcome, finding) = (ended.id, ended.outcome, &ended.finding);
     format!("{id:?} {outcome:?} {finding:?} after {:?}: {:?}", ended.elapsed, ended.frame.text())
 }
 
-/// What the waits say that were running while these pieces came.
-fn answers(pieces: &[&[u8]], drained: bool, say: impl Fn(&WaitEnded) -> String) -> Vec<String> {
+/// Returns the results of waits that run while the pieces arrive.
+fn wait_results(
+    pieces: &[&[u8]],
+    drained: bool,
+    describe: impl Fn(&WaitEnded) -> String,
+) -> Vec<String> {
     let at = Time::from_ms;
     let mut session = Session::new(at(0), COLS, ROWS, 20);
     for condition in conditions() {
         let spec = Spec { condition, since: Since::Input, deadline: Some(at(99)) };
-        session.start_wait(at(0), spec).expect("it starts");
+        session.start_wait(at(0), spec).expect("the wait starts");
     }
-    let mut said: Vec<String> = session.poll_ended().iter().map(&say).collect();
+    let mut results: Vec<String> = session.poll_ended().iter().map(&describe).collect();
     for piece in pieces {
         session.handle_output(at(1), piece);
         if drained {
@@ -154,49 +158,54 @@ fn answers(pieces: &[&[u8]], drained: bool, say: impl Fn(&WaitEnded) -> String) 
     session.handle_drained(at(1));
     while let Some(wake) = session.poll_wake().filter(|wake| *wake < at(50)) {
         session.handle_time(wake);
-        assert!(session.poll_wake().is_none_or(|next| next > wake), "no wake for what is over");
+        assert!(session.poll_wake().is_none_or(|next| next > wake), "no wake-up is in the past");
     }
     session.handle_exit(at(50), Exit::Code(0));
-    said.extend(session.poll_ended().iter().map(&say));
+    results.extend(session.poll_ended().iter().map(&describe));
     assert_eq!(session.waits_running(), 0);
-    said.sort();
-    said
+    results.sort();
+    results
 }
 
 #[test]
-fn every_sequence_cut_at_every_byte_gives_the_same_answers() {
+fn every_sequence_split_at_every_byte_gives_the_same_wait_results() {
     for stream in STREAMS {
         let bytes = framed(stream);
-        let whole = answers(&[&bytes], false, say);
+        let whole = wait_results(&[&bytes], false, describe);
         assert_eq!(whole.len(), conditions().len());
         for cut in 0..=bytes.len() {
             let (first, second) = bytes.split_at(cut);
             assert_eq!(
-                answers(&[first, second], false, say),
+                wait_results(&[first, second], false, describe),
                 whole,
                 "{} at {cut}",
                 bytes.escape_ascii()
             );
         }
         let single: Vec<&[u8]> = bytes.chunks(1).collect();
-        assert_eq!(answers(&single, false, say), whole, "{} byte by byte", bytes.escape_ascii());
+        assert_eq!(
+            wait_results(&single, false, describe),
+            whole,
+            "{} byte by byte",
+            bytes.escape_ascii()
+        );
     }
 }
 
 #[test]
-fn a_pause_at_any_byte_takes_no_text_from_a_wait() {
-    // Whoever sees the screen between the two pieces sees more frames, and finds at least the same text.
-    let found = |ended: &WaitEnded| match &ended.condition {
-        Condition::Text(pattern) => format!("{pattern:?} {:?}", ended.outcome),
-        _ => String::new(),
+fn a_pause_at_any_byte_hides_no_text_from_a_wait() {
+    // A pause between the two pieces adds frames, so a wait finds at least the same text.
+    let found = |ended: &WaitEnded| {
+        let Condition::Text(pattern) = &ended.condition else { return String::new() };
+        format!("{pattern:?} {:?}", ended.outcome)
     };
     for stream in STREAMS {
         let bytes = framed(stream);
-        let whole = answers(&[&bytes], false, found);
+        let whole = wait_results(&[&bytes], false, found);
         for cut in 0..=bytes.len() {
             let (first, second) = bytes.split_at(cut);
             assert_eq!(
-                answers(&[first, second], true, found),
+                wait_results(&[first, second], true, found),
                 whole,
                 "{} at {cut}",
                 bytes.escape_ascii()

@@ -1,9 +1,9 @@
 //! The echo of one's own input is not output: which cells count as drawn after an input.
 
-use awaitty_core::{EchoBy, Screen, Tick};
+use awaitty_core::{EchoSource, Screen, Tick};
 
 /// The rows of a screen after typing, with `.` for every character that counts as echo.
-fn after(by: EchoBy, before: &str, typed: &str, printed: &str) -> String {
+fn after(by: EchoSource, before: &str, typed: &str, printed: &str) -> String {
     let mut screen = Screen::new(40, 6, 10);
     screen.feed(before.as_bytes());
     screen.advance_tick();
@@ -12,7 +12,7 @@ fn after(by: EchoBy, before: &str, typed: &str, printed: &str) -> String {
     let row = |row: usize| {
         let shown = screen.row(row);
         let cell = |col: usize| match shown.slice(col, col + 1) {
-            text if shown.tick_at(col) == Tick(0) && text != " " => ".".to_owned(),
+            text if shown.tick_at(col) == Tick::ECHO && text != " " => ".".to_owned(),
             text => text.to_owned(),
         };
         (0..shown.width()).map(cell).collect::<String>()
@@ -23,7 +23,7 @@ fn after(by: EchoBy, before: &str, typed: &str, printed: &str) -> String {
 
 #[test]
 fn the_terminals_echo_is_known() {
-    let by = EchoBy::Terminal;
+    let by = EchoSource::Terminal;
     assert_eq!(
         after(by, "$ ", "echo READY\r", "echo READY\r\nREADY\r\n$ "),
         "$ .... .....|READY|$"
@@ -36,14 +36,14 @@ fn the_terminals_echo_is_known() {
 #[test]
 fn nothing_is_echo_where_nobody_echoes() {
     assert_eq!(
-        after(EchoBy::Nobody, "password: ", "secret\r", "\r\nsecret\r\n"),
+        after(EchoSource::None, "password: ", "secret\r", "\r\nsecret\r\n"),
         "password:|secret"
     );
 }
 
 #[test]
 fn a_line_editors_echo_is_known() {
-    let by = EchoBy::Editor;
+    let by = EchoSource::LineEditor;
     let readline = "echo READY\r\n\x1b[?2004l\rREADY\r\n\x1b[?2004h$ ";
     assert_eq!(after(by, "\x1b[?2004h$ ", "echo READY\r", readline), "$ .... .....|READY|$");
     let zle = "e\x08echo READY\x1b[?2004l\r\r\nREADY\r\n\x1b[?2004h% ";
@@ -56,7 +56,7 @@ fn a_line_editors_echo_is_known() {
 fn a_suggestion_that_is_overwritten_does_not_hide_the_echo() {
     let printed = "ec\x1b[90mho hello\x1b[m\x1b[8Dho REA\x1b[KDY\r\n\x1b[?2004l\rREADY\r\n";
     assert_eq!(
-        after(EchoBy::Editor, "\x1b[?2004h$ ", "echo READY\r", printed),
+        after(EchoSource::LineEditor, "\x1b[?2004h$ ", "echo READY\r", printed),
         "$ .... .....|READY"
     );
 }
@@ -64,20 +64,20 @@ fn a_suggestion_that_is_overwritten_does_not_hide_the_echo() {
 #[test]
 fn what_was_typed_ahead_is_echoed_twice() {
     let printed = "echo READY\r\n\x1b[?2004h$ echo READY\r\n\x1b[?2004l\rREADY\r\n\x1b[?2004h$ ";
-    let rows = after(EchoBy::Terminal, "", "echo READY\r", printed);
+    let rows = after(EchoSource::Terminal, "", "echo READY\r", printed);
     assert_eq!(rows, ".... .....|$ .... .....|READY|$");
 }
 
 #[test]
 fn a_prompt_that_begins_like_the_input_is_given_back() {
     let printed = "echo READY\r\n\x1b[?2004hecho$ echo READY\r\nREADY\r\n";
-    let rows = after(EchoBy::Terminal, "", "echo READY\r", printed);
+    let rows = after(EchoSource::Terminal, "", "echo READY\r", printed);
     assert_eq!(rows, ".... .....|echo$ .... .....|READY");
 }
 
 #[test]
 fn a_program_that_reads_keys_and_answers_elsewhere_does_not_echo() {
-    let by = EchoBy::Editor;
+    let by = EchoSource::LineEditor;
     assert_eq!(after(by, "> ", "hello\r", "\r\nResult: hello\r\n"), ">|Result: hello");
     assert_eq!(after(by, "menu: ", "7", "\x1b[4;1H7\r\n"), "menu:|||7");
 }
@@ -85,10 +85,10 @@ fn a_program_that_reads_keys_and_answers_elsewhere_does_not_echo() {
 #[test]
 fn what_was_typed_before_the_prompt_is_echoed_after_it() {
     let printed = "\x1b[?2004h$ echo READY\r\n\x1b[?2004l\rREADY\r\n";
-    assert_eq!(after(EchoBy::Editor, "", "echo READY\r", printed), "$ .... .....|READY");
+    assert_eq!(after(EchoSource::LineEditor, "", "echo READY\r", printed), "$ .... .....|READY");
 }
 
 #[test]
 fn a_full_screen_program_shows_what_was_typed_because_it_means_to() {
-    assert_eq!(after(EchoBy::Editor, "\x1b[?1049h\x1b[H", "hello", "hello"), "hello");
+    assert_eq!(after(EchoSource::LineEditor, "\x1b[?1049h\x1b[H", "hello", "hello"), "hello");
 }

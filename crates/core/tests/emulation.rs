@@ -1,9 +1,8 @@
-//! What sequences do, one line each. The corpus and the recordings are the broad tests; these are
-//! the ones to read.
+//! The effect of each sequence, one line per case. The corpus and the recordings cover more; these tests are readable.
 
 use awaitty_core::{Attrs, Color, Event, MouseEncoding, MouseTracking, Screen, Style, Underline};
 
-/// A screen of 10x4 with the rows abcde…, one letter a row, after some bytes.
+/// Returns a 10x4 screen with one letter per row, from a to d, after feeding `bytes`.
 fn lettered(bytes: &str) -> Screen {
     let mut screen = Screen::new(10, 4, 100);
     screen.feed(b"aaaaa\r\nbbbbb\r\nccccc\r\nddddd");
@@ -19,7 +18,7 @@ fn check(bytes: &str, expected: [&str; 4]) {
     assert_eq!(rows(&lettered(bytes)), expected, "{bytes:?}");
 }
 
-/// The reply to some bytes on an 80x24 screen.
+/// Checks the reply to `bytes` on an 80x24 screen.
 fn check_reply(bytes: &str, expected: &str) {
     let mut screen = Screen::new(80, 24, 0);
     screen.feed(bytes.as_bytes());
@@ -79,7 +78,7 @@ fn rectangles() {
 }
 
 #[test]
-fn selective_erase_keeps_what_is_protected() {
+fn selective_erase_keeps_protected_cells() {
     check("\x1b[H\x1b[1\"qxy\x1b[0\"qz\x1b[?2J", ["xy", "", "", ""]);
     check("\x1b[H\x1b[1\"qxy\x1b[0\"qz\x1b[H\x1b[?K", ["xy", "bbbbb", "ccccc", "ddddd"]);
     check("\x1b[H\x1b[1\"qxy\x1b[0\"qz\x1b[2J", ["", "", "", ""]);
@@ -159,7 +158,7 @@ fn resets() {
 }
 
 #[test]
-fn what_initialises_a_terminal_does_not_clear_it() {
+fn reset_strings_of_terminals_do_not_clear_the_screen() {
     check("\x1b[!p\x1b[?3;4l\x1b[4l\x1b>", ["aaaaa", "bbbbb", "ccccc", "ddddd"]);
     check("\x1b[?40h\x1b[?3h", ["", "", "", ""]);
 }
@@ -195,14 +194,14 @@ fn styles() {
 }
 
 #[test]
-fn colours_in_all_their_forms() {
+fn colours_are_parsed_in_all_forms() {
     let rgb = Color::Rgb(1, 2, 3);
     for sgr in ["38;2;1;2;3", "38:2:1:2:3", "38:2::1:2:3", "38:2:0:1:2:3", "38:2::1:2:3:0:1"] {
         assert_eq!(style_of(sgr).fg, rgb, "{sgr}");
         assert_eq!(style_of(&format!("{sgr};39")).fg, Color::Default);
         assert!(
             style_of(&format!("{sgr};1")).attrs.has(Attrs::BOLD),
-            "{sgr} takes no more than its own"
+            "{sgr} consumes only its own parameters"
         );
     }
     assert_eq!(style_of("48;5;200").bg, Color::Indexed(200));
@@ -219,7 +218,7 @@ fn colours_in_all_their_forms() {
 }
 
 #[test]
-fn an_erased_cell_has_the_background_and_nothing_else() {
+fn an_erased_cell_keeps_only_the_background() {
     let mut screen = Screen::new(10, 2, 0);
     screen.feed(b"\x1b[1;4;31;44m\x1b[2J");
     let style = screen.row(1).style_at(9);
@@ -293,7 +292,7 @@ fn checksums_are_reported_only_on_request() {
     let mut screen = Screen::new(80, 24, 0);
     screen.feed(asked);
     assert_eq!(screen.take_replies(), b"");
-    assert_eq!(screen.unknown().get("CSI *y"), Some(&2), "as any sequence that is not known");
+    assert_eq!(screen.unknown().get("CSI *y"), Some(&2), "counted like any unknown sequence");
     screen.set_answers_checksums(true);
     screen.feed(asked);
     let replies = screen.take_replies();
@@ -321,7 +320,7 @@ fn no_reply_contains_the_programs_own_text() {
 }
 
 #[test]
-fn what_the_program_asks_of_the_keyboard_and_the_mouse() {
+fn keyboard_and_mouse_modes_are_reported() {
     let screen = lettered(
         "\x1b[?1h\x1b=\x1b[?2004h\x1b[?1004h\x1b[?67h\x1b[20h\x1b[?1002;1006h\x1b[>4;2m\x1b[>3u",
     );
@@ -336,14 +335,14 @@ fn what_the_program_asks_of_the_keyboard_and_the_mouse() {
     assert_eq!(screen.modify_other_keys(), 2);
     assert_eq!(screen.keyboard_flags(), 3);
     let screen = lettered("\x1b[>3u\x1b[?1049h");
-    assert_eq!(screen.keyboard_flags(), 0, "each screen has its own");
+    assert_eq!(screen.keyboard_flags(), 0, "each screen has its own flags");
 }
 
 #[test]
 fn titles_directories_and_links() {
     let screen = lettered("\x1b]0;one\x07\x1b[22;0t\x1b]2;two\x1b\\\x1b[23;0t");
     assert_eq!(screen.title(), "one");
-    assert_eq!(lettered("\x1b]2;a\tb\x07").title(), "ab", "no controls");
+    assert_eq!(lettered("\x1b]2;a\tb\x07").title(), "ab", "control characters are removed");
     assert_eq!(lettered("\x1b]7;file://host/a%20b/%e4%b8%96\x07").cwd(), Some("/a b/世"));
     assert_eq!(lettered("\x1b]7;http://host/\x07").cwd(), None);
     let screen =
@@ -363,7 +362,7 @@ fn events() {
     assert_eq!(events[0], Event::Bell);
     let body = |event: &Event| match event {
         Event::Notification { title, body } => format!("{title:?} {body}"),
-        other => format!("{other:?}"),
+        Event::Bell | Event::Mark(_) => format!("{event:?}"),
     };
     assert_eq!(body(&events[1]), "None done");
     assert_eq!(body(&events[2]), "Some(\"build\") ok;fine");
@@ -373,7 +372,7 @@ fn events() {
 }
 
 #[test]
-fn a_notification_may_begin_with_a_number() {
+fn a_notification_may_start_with_a_number() {
     let mut screen = Screen::new(10, 4, 0);
     screen.feed(b"\x1b]9;3 tests failed\x07");
     let body = "3 tests failed".to_owned();
@@ -381,7 +380,7 @@ fn a_notification_may_begin_with_a_number() {
 }
 
 #[test]
-fn widths_are_those_of_wcwidth() {
+fn widths_match_wcwidth() {
     let width = |text: &str| {
         let mut screen = Screen::new(40, 1, 0);
         screen.feed(text.as_bytes());
@@ -408,7 +407,7 @@ fn widths_are_those_of_wcwidth() {
 }
 
 #[test]
-fn widths_are_those_of_clusters_while_mode_2027_is_set() {
+fn mode_2027_measures_grapheme_clusters() {
     let width = |text: &str| {
         let mut screen = Screen::new(40, 1, 0);
         screen.feed(format!("\x1b[?2027h{text}").as_bytes());
@@ -429,7 +428,7 @@ fn widths_are_those_of_clusters_while_mode_2027_is_set() {
 }
 
 #[test]
-fn a_blank_that_is_copied_into_the_only_column_ends_the_line() {
+fn a_blank_copied_into_the_only_column_ends_the_line() {
     let mut screen = Screen::new(1, 2, 0);
     screen.feed(b"0A\x1b[P");
     assert!(screen.row(0).is_wrapped());

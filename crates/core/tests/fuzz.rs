@@ -1,8 +1,8 @@
-//! What real programs print, broken in every way: no panic, and all that holds for every stream of bytes.
+//! Mutated output of real programs: no panic, and all invariants hold.
 //!
-//! A file in `tests/fuzz/bytes` is a case: it is checked as it is, and others are made of it. Where it asks for another
-//! size, as programs ask xterm for one (`CSI 8 ; rows ; columns t`), the terminal is given that size; we would not do as it
-//! says, so nothing else is lost.
+//! Each file in `tests/fuzz/bytes` is a case that is checked as it is and mutated. Where a case contains xterm's
+//! request for another size (`CSI 8 ; rows ; columns t`), the test resizes the terminal. awaitty ignores that sequence,
+//! so nothing else depends on it.
 
 mod common;
 #[path = "fuzz/engine.rs"]
@@ -15,16 +15,16 @@ use awaitty_core::Screen;
 use common::Step;
 use engine::Rng;
 
-/// Cases of the usual run: about ten seconds.
+/// The number of cases of the default run: about ten seconds.
 const CASES: usize = 1500;
 
-/// The size of a terminal before it is given another.
+/// The initial size of the terminal.
 const SIZE: (usize, usize) = (20, 6);
 
-/// The largest size that is given: the limits themselves are tried in `hostile.rs`, and a large screen is slow to check.
+/// The maximum size. `hostile.rs` tests the limits themselves, and a large screen is slow to check.
 const SIZE_MAX: (usize, usize) = (132, 50);
 
-/// What is not found by changing bytes: what has to be whole to mean something, and what never ends.
+/// Sequences that mutations rarely produce: those that must be complete to have an effect, and strings that never end.
 const TOKENS: &[&[u8]] = &[
     b"\x1b[1000000000b",
     b"\x1b[1000000000@",
@@ -97,11 +97,11 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
-/// What cases are made of: the kept ones, and the recordings, each in the size of its terminal.
+/// Returns the cases to mutate: the stored ones, and the recordings, each preceded by its size.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> =
-        engine::kept(&folder("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
-    let recorded = fs::read_dir(folder("recorded")).expect("the recordings are there");
+        engine::stored_cases(&folder("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
+    let recorded = fs::read_dir(folder("recorded")).expect("the folder of recordings exists");
     let mut recorded: Vec<PathBuf> = recorded.flatten().map(|entry| entry.path()).collect();
     recorded.sort();
     seeds.extend(recorded.into_iter().map(|path| {
@@ -113,8 +113,8 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// The size that bytes begin with a request for, and how long that is.
-fn asked_size(bytes: &[u8]) -> Option<((usize, usize), usize)> {
+/// Parses a request for a size at the start of `bytes`. Returns the size and the length of the request.
+fn requested_size(bytes: &[u8]) -> Option<((usize, usize), usize)> {
     let rest = bytes.strip_prefix(b"\x1b[8;")?;
     let end = rest.iter().take(12).position(|&byte| byte == b't')?;
     let (rows, cols) = std::str::from_utf8(&rest[..end]).ok()?.split_once(';')?;
@@ -122,12 +122,12 @@ fn asked_size(bytes: &[u8]) -> Option<((usize, usize), usize)> {
     Some(((SIZE_MAX.0.min(cols), SIZE_MAX.1.min(rows)), 4 + end + 1))
 }
 
-/// A case as what happens to a terminal.
+/// Converts a case to steps.
 fn steps(mut bytes: &[u8]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut printed = Vec::new();
     while let Some((first, rest)) = bytes.split_first() {
-        match asked_size(bytes) {
+        match requested_size(bytes) {
             Some(((cols, rows), length)) => {
                 steps.push(Step::Bytes(std::mem::take(&mut printed)));
                 steps.push(Step::Resize(cols, rows));
@@ -145,20 +145,20 @@ fn steps(mut bytes: &[u8]) -> Vec<Step> {
 
 fn check(case: &[u8]) {
     let steps = steps(case);
-    let mut rng = Rng::new(engine::number_of(case));
+    let mut rng = Rng::new(engine::hash_of(case));
     let cuts: Vec<usize> = (0..8).map(|_| 1 + rng.below(40)).collect();
     let gaps: Vec<u64> = (0..5).map(|_| rng.below(40) as u64).collect();
-    common::check_sound(&steps, SIZE);
+    common::check_invariants(&steps, SIZE);
     common::check_cuts(&steps, SIZE, &cuts);
     common::check_waits(&steps, SIZE, &cuts, "[a-e]{2}|世");
     common::check_dump(&steps, SIZE);
     common::check_frames(&steps, SIZE, &gaps);
-    common::check_watched(case, SIZE);
-    common::check_looks(case, SIZE);
+    common::check_observation(case, SIZE);
+    common::check_observed(case, SIZE);
     check_size(&steps);
 }
 
-/// The screen has the size that it was given last, whatever was printed.
+/// Checks that the screen has the last requested size after each step.
 fn check_size(steps: &[Step]) {
     let mut screen = Screen::new(SIZE.0, SIZE.1, common::SCROLLBACK);
     let mut size = SIZE;

@@ -1,7 +1,7 @@
-//! What holds for every stream of bytes, tried with plausible ones and with noise.
+//! Invariants of all streams of bytes, checked with plausible streams and with noise.
 //!
-//! `PROPTEST_CASES=1000000 cargo test --release --test properties` is the long run; the usual one is
-//! short. A case that failed is kept in `properties.proptest-regressions` and tried first.
+//! The default run is short; `PROPTEST_CASES=1000000 cargo test --release --test properties` is the long one. Failed
+//! cases are stored in `properties.proptest-regressions` and run first.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn escape() -> impl Strategy<Value = Vec<u8>> {
     prop::sample::select(escapes).prop_map(|escape| format!("\x1b{escape}").into_bytes())
 }
 
-/// Small numbers most of the time, and now and then one that is out of all bounds.
+/// Mostly small numbers, occasionally one out of any range.
 fn param() -> impl Strategy<Value = String> {
     prop_oneof![
         10 => (0u32..12).prop_map(|n| n.to_string()),
@@ -141,7 +141,7 @@ fn string() -> impl Strategy<Value = Vec<u8>> {
     prop::sample::select(strings).prop_map(|string| string.as_bytes().to_vec())
 }
 
-/// One of the pieces that programs' output is made of.
+/// A typical element of program output.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         10 => text(),
@@ -155,7 +155,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Pieces that draw, erase and move the cursor, and of all cells move only whole lines, upwards.
+/// Elements that draw, erase and move the cursor. They move no cells, except by scrolling whole lines up.
 fn drawing() -> impl Strategy<Value = Vec<u8>> {
     let finals: &[&str] = &[
         "A", "B", "C", "D", "G", "H", "d", "J", "K", "X", "b", "?J", "?K", "$z", "${", "$x", "$r",
@@ -179,7 +179,7 @@ fn drawing() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The ticks of the visible cells, by absolute line.
+/// Returns the ticks of the visible cells, by absolute line number.
 fn ticks_by_line(screen: &Screen) -> BTreeMap<Line, Vec<Tick>> {
     let ticks = |row| (0..screen.cols()).map(|col| screen.tick_at(row, col)).collect();
     (0..screen.rows()).map(|row| (screen.line(row), ticks(row))).collect()
@@ -205,33 +205,33 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn how_the_bytes_are_cut_makes_no_difference(
+    fn split_bytes_give_the_same_screen(
         bytes in bytes(), size in size(), cuts in prop::collection::vec(1usize..30, 1..20)
     ) {
         common::check_cuts(&[Step::Bytes(bytes)], size, &cuts);
     }
 
     #[test]
-    fn how_the_bytes_are_cut_changes_no_answer(
+    fn split_bytes_give_the_same_wait_results(
         steps in steps(), size in size(), cuts in prop::collection::vec(1usize..30, 1..20)
     ) {
         common::check_waits(&steps, size, &cuts, "[a-e]{2}|世");
     }
 
     #[test]
-    fn any_stream_leaves_a_screen_that_is_sound(steps in steps(), size in size()) {
-        common::check_sound(&steps, size);
+    fn every_stream_keeps_the_invariants(steps in steps(), size in size()) {
+        common::check_invariants(&steps, size);
     }
 
     #[test]
-    fn ticks_of_a_cell_never_go_backwards(
+    fn ticks_of_a_cell_never_decrease(
         pieces in prop::collection::vec(drawing(), 0..60), (cols, rows) in size(), watched in any::<bool>()
     ) {
         let mut screen = Screen::new(cols, rows, SCROLLBACK);
         for piece in pieces {
             let before = ticks_by_line(&screen);
             if watched {
-                screen.feed_watched(&piece, &mut |_| {});
+                screen.feed_observed(&piece, &mut |_| {});
             } else {
                 screen.feed(&piece);
             }
@@ -245,22 +245,22 @@ proptest! {
     }
 
     #[test]
-    fn nothing_drawn_disappears_before_it_was_looked_at(bytes in bytes(), size in size()) {
-        common::check_looks(&bytes, size);
+    fn drawn_cells_are_observed_before_they_disappear(bytes in bytes(), size in size()) {
+        common::check_observed(&bytes, size);
     }
 
     #[test]
-    fn looking_changes_nothing_but_ticks(bytes in bytes(), size in size()) {
-        common::check_watched(&bytes, size);
+    fn observation_changes_only_ticks(bytes in bytes(), size in size()) {
+        common::check_observation(&bytes, size);
     }
 
     #[test]
-    fn a_dump_makes_an_equal_terminal(steps in steps(), size in size()) {
+    fn a_dump_reproduces_the_terminal(steps in steps(), size in size()) {
         common::check_dump(&steps, size);
     }
 
     #[test]
-    fn frames_count_visible_changes_and_diffs_lead_from_one_to_another(
+    fn frame_numbers_count_changes_and_diffs_reproduce_frames(
         steps in steps(), size in size(), gaps in prop::collection::vec(0u64..40, 1..20)
     ) {
         common::check_frames(&steps, size, &gaps);

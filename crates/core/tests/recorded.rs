@@ -1,10 +1,9 @@
-//! Real programs, recorded by `scripts/record`: a folder in `tests/recorded` is a test.
+//! Output of real programs, recorded by `scripts/record`. Each folder in `tests/recorded` is a test case.
 //!
-//! `bytes` is what the program printed, `size` the terminal's columns and rows, `screen` what another
-//! terminal showed of it. `before`, where there is one, is how many of the bytes came before the last
-//! key, for a test of what that key changed.
+//! `bytes` is the output, `size` the terminal's columns and rows, `screen` the text that another terminal showed. The
+//! optional file `before` is the number of bytes before the last key, for tests of the changes that this key made.
 
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+#![expect(clippy::unwrap_used, reason = "a failed assumption fails the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,11 +49,11 @@ fn all() -> Vec<Recording> {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert!(names.len() >= 30, "the recordings are there: {names:?}");
+    assert!(names.len() >= 30, "recordings are missing: {names:?}");
     names.iter().map(|name| recording(name)).collect()
 }
 
-/// Both screens side by side, with the rows that differ marked.
+/// Returns both screens side by side, with differing rows marked.
 fn compare(expected: &str, shown: &str) -> String {
     let (mut expected, mut shown) = (expected.lines(), shown.lines());
     let mut text = String::new();
@@ -72,7 +71,7 @@ fn compare(expected: &str, shown: &str) -> String {
 }
 
 #[test]
-fn every_recording_shows_what_another_terminal_showed() {
+fn every_recording_matches_another_terminal() {
     let mut failed = Vec::new();
     for recording in all() {
         let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
@@ -86,7 +85,7 @@ fn every_recording_shows_what_another_terminal_showed() {
 }
 
 #[test]
-fn no_recording_depends_on_how_it_is_cut() {
+fn no_recording_depends_on_how_it_is_split() {
     for recording in all() {
         let mut whole = Screen::new(recording.cols, recording.rows, SCROLLBACK);
         whole.feed(&recording.bytes);
@@ -104,21 +103,21 @@ fn every_recording_can_be_dumped() {
     for recording in all() {
         let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
         screen.feed(&recording.bytes);
-        let mut again = Screen::new(recording.cols, recording.rows, SCROLLBACK);
-        again.feed(&screen.dump());
-        assert_eq!(again.text(), screen.text(), "{}", recording.name);
-        assert!(again.dump() == screen.dump(), "{}", recording.name);
+        let mut copy = Screen::new(recording.cols, recording.rows, SCROLLBACK);
+        copy.feed(&screen.dump());
+        assert_eq!(copy.text(), screen.text(), "{}", recording.name);
+        assert!(copy.dump() == screen.dump(), "{}", recording.name);
     }
 }
 
 #[test]
-fn the_recorded_programs_use_no_sequence_that_would_be_missed() {
-    // What real programs send and we do not know; each with the reason why that is right.
+fn recorded_programs_use_no_unknown_sequence() {
+    // Unknown sequences of real programs, each with the reason why it can be ignored.
     let accepted = [
-        "CSI %m",     // What is left of a terminfo string that ncurses did not fill in.
-        "DCS z",      // What vim sends to see whether such strings are swallowed.
+        "CSI %m",     // The rest of a terminfo string whose parameters ncurses did not expand.
+        "DCS z",      // Sent by vim to check that such strings are ignored.
         "mode ?4",    // Smooth scrolling, from the reset string of xterm's terminfo entry.
-        "mode ?7727", // The escape key in mintty, which tmux asks of every terminal.
+        "mode ?7727", // The Escape key in mintty, which tmux sets on every terminal.
     ];
     for recording in all() {
         let mut screen = Screen::new(recording.cols, recording.rows, SCROLLBACK);
@@ -132,10 +131,10 @@ fn the_recorded_programs_use_no_sequence_that_would_be_missed() {
     }
 }
 
-/// What the last key of a recording changed.
+/// Returns the changes that the last key of a recording made.
 fn last_key(name: &str) -> (Session, Diff) {
     let recording = recording(name);
-    let before = recording.before.expect("it was recorded with the place of its last key");
+    let before = recording.before.expect("the recording has a `before` file");
     let mut session = Session::new(Time::from_ms(0), recording.cols, recording.rows, SCROLLBACK);
     session.handle_output(Time::from_ms(1), &recording.bytes[..before]);
     session.handle_drained(Time::from_ms(2));
@@ -163,7 +162,7 @@ fn one_line_up_in_less_is_a_scroll_down() {
 }
 
 #[test]
-fn the_next_entry_of_a_menu_is_two_rows_of_style_and_a_selection() {
+fn the_next_menu_entry_changes_the_style_of_two_rows_and_the_selection() {
     let (session, diff) = last_key("dialog-down");
     assert_eq!(diff.scrolled, 0);
     let kinds: Vec<ChangeKind> = diff.changes.iter().map(|change| change.kind).collect();
@@ -173,9 +172,9 @@ fn the_next_entry_of_a_menu_is_two_rows_of_style_and_a_selection() {
     let selection = session.frame().selection();
     let entry: Vec<&str> =
         selection.iter().filter(|s| s.row == selected).map(|s| s.text.as_str()).collect();
-    assert_eq!(entry, ["2", "Copper"], "its tag and its text: {selection:?}");
+    assert_eq!(entry, ["2", "Copper"], "the entry's tag and text: {selection:?}");
     assert!(
         !selection.iter().any(|s| s.row == diff.changes[0].row),
-        "the entry before is selected no more: {selection:?}"
+        "the previous entry is still selected: {selection:?}"
     );
 }

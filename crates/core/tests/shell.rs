@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use awaitty_core::{
-    Activity, COMMAND_TEXT_MAX, COMMANDS_MAX, CommandId, Condition, Delivery, EchoBy, Exit, Job,
-    MARK_MAX, Outcome, Progress, Ready, Session, Since, Spec, TerminalWait, Time, WaitId,
+    Activity, COMMAND_TEXT_MAX, COMMANDS_MAX, CommandId, Condition, Delivery, EchoSource, Exit,
+    Job, MARK_MAX, Outcome, Progress, Ready, Session, Since, Spec, TerminalWait, Time, WaitId,
 };
 
 const NONCE: &str = "n1";
@@ -41,7 +41,7 @@ fn prompt(status: i32) -> String {
 
 fn deliver(session: &mut Session, ms: u64, text: &str) -> CommandId {
     let now = Time::from_ms(ms);
-    session.handle_input(now, &format!("{text}\r"), EchoBy::Editor);
+    session.handle_input(now, &format!("{text}\r"), EchoSource::LineEditor);
     let delivery = Delivery {
         nonce: NONCE.to_owned(),
         text: text.to_owned(),
@@ -166,7 +166,7 @@ fn what_a_shell_says_of_a_command_that_it_cannot_read_is_its_output() {
 fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
-    session.handle_input(Time::from_ms(1), "false\r", EchoBy::Terminal);
+    session.handle_input(Time::from_ms(1), "false\r", EchoSource::Terminal);
     wait_for(&mut session, 1, Condition::LastCommand { after: None });
     feed(&mut session, 2, &format!("false\r\nout\r\n{}", prompt(1)));
     assert_eq!(session.poll_ended()[0].outcome, Outcome::Met);
@@ -216,7 +216,7 @@ fn a_line_that_is_in_use_is_not_overwritten() {
 fn typed_commands_are_known_by_what_stands_behind_the_prompt() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
-    session.handle_input(Time::from_ms(1), "make all\r", EchoBy::Editor);
+    session.handle_input(Time::from_ms(1), "make all\r", EchoSource::LineEditor);
     feed(&mut session, 2, &format!("make all\r\n{}ok\r\n", mark("C")));
     assert_eq!(session.running_command().unwrap().text, "make all");
     let id = session.last_command().unwrap().id;
@@ -286,13 +286,13 @@ fn ready_is_a_prompt_after_the_input_or_the_kernels_word() {
     feed(&mut session, 0, &prompt(0));
     wait_for(&mut session, 1, Condition::Ready);
     assert_eq!(session.poll_ended().len(), 1, "it is at its prompt");
-    session.handle_input(Time::from_ms(2), "x\r", EchoBy::Editor);
+    session.handle_input(Time::from_ms(2), "x\r", EchoSource::LineEditor);
     wait_for(&mut session, 2, Condition::Ready);
     assert!(session.poll_ended().is_empty() && session.wants_activity());
     feed(&mut session, 3, &format!("x\r\n{}{}", mark("C"), prompt(0)));
     let ended = session.poll_ended();
     assert!(matches!(ended[0].finding, awaitty_core::Finding::Ready(Some(Ready::Shell))));
-    session.handle_input(Time::from_ms(4), "y\r", EchoBy::Editor);
+    session.handle_input(Time::from_ms(4), "y\r", EchoSource::LineEditor);
     wait_for(&mut session, 4, Condition::Ready);
     let reads = Activity {
         terminal: Some(TerminalWait::Read),
@@ -355,7 +355,7 @@ fn feed_in_front(session: &mut Session, ms: u64, text: &str) {
 fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
-    session.handle_input(Time::from_ms(1), "make\r", EchoBy::Editor);
+    session.handle_input(Time::from_ms(1), "make\r", EchoSource::LineEditor);
     // The command may have the terminal before its beginning is read.
     feed_in_front(&mut session, 2, &format!("make\r\n{}", mark("C")));
     let id = session.running_command().expect("it runs").id;
@@ -377,7 +377,7 @@ fn an_end_that_is_read_while_a_job_of_the_prompt_has_the_terminal_counts() {
     for at_prompt in [format!("{a}> {b}"), format!("> {b}"), format!("{repeated}{a}> {b}")] {
         let mut session = session();
         feed(&mut session, 0, &prompt(0));
-        session.handle_input(Time::from_ms(1), "make\r", EchoBy::Editor);
+        session.handle_input(Time::from_ms(1), "make\r", EchoSource::LineEditor);
         feed(&mut session, 2, &format!("make\r\n{}", mark("C")));
         let id = session.running_command().expect("it runs").id;
         let wait = wait_for(&mut session, 2, Condition::Command(id));
@@ -414,7 +414,7 @@ fn a_forged_end_does_not_count_when_the_shell_ends_the_command() {
 fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
-    session.handle_input(Time::from_ms(1), "make\r", EchoBy::Terminal);
+    session.handle_input(Time::from_ms(1), "make\r", EchoSource::Terminal);
     feed_in_front(&mut session, 2, &format!("make\r\n{}", prompt(0)));
     assert!(!session.is_at_prompt());
     feed(&mut session, 3, &format!("\r\n{}", prompt(2)));
@@ -448,7 +448,7 @@ fn input_at_the_prompt_confirms_the_end_of_a_command() {
     let id = deliver(&mut session, 1, "make");
     feed(&mut session, 2, &format!("{}make\r\n{}{}", mark("Y"), mark("C"), prompt(7)));
     assert!(session.is_command_end_unconfirmed());
-    session.handle_input(Time::from_ms(3), "\x03", EchoBy::Editor);
+    session.handle_input(Time::from_ms(3), "\x03", EchoSource::LineEditor);
     feed(&mut session, 4, &format!("^C\r\n{}", prompt(130)));
     assert_eq!(session.command(id).unwrap().status, Some(7));
 }

@@ -1,40 +1,40 @@
-//! When cells were drawn, who may look before they disappear, and the numbers of lines.
+//! Ticks of cells, observation before cells disappear, and line numbers.
 
 use awaitty_core::{Line, Screen, Tick};
 
 const COLS: usize = 10;
 const ROWS: usize = 4;
 
-/// A screen with one letter a row, everything looked at.
-fn seen() -> Screen {
+/// Returns a screen with one letter per row, on which everything was observed.
+fn observed_screen() -> Screen {
     let mut screen = Screen::new(COLS, ROWS, 100);
     screen.feed(b"aaa\r\nbbb\r\nccc\r\nddd");
     screen.advance_tick();
     screen
 }
 
-/// The rows' ticks, relative to the current one: `0` drawn since the last look, `1` before it, `.`
-/// never.
+/// Returns the ticks of the rows relative to the current one: `0` is drawn since the last observation, `1` before it,
+/// `.` never.
 fn ticks(screen: &Screen) -> Vec<String> {
     let tick = |row: usize, col: usize| match screen.tick_at(row, col) {
-        Tick(0) => ".".to_owned(),
+        Tick::NEVER => ".".to_owned(),
         tick => (screen.tick().0 - tick.0).to_string(),
     };
     (0..screen.rows()).map(|row| (0..6).map(|col| tick(row, col)).collect()).collect()
 }
 
 fn check_ticks(bytes: &str, expected: [&str; ROWS]) {
-    let mut screen = seen();
+    let mut screen = observed_screen();
     screen.feed(bytes.as_bytes());
     assert_eq!(ticks(&screen), expected, "{bytes:?}");
 }
 
-/// What the looks saw: the text of the screen at each.
-fn looks(bytes: &str) -> Vec<String> {
+/// Returns the text of the screen at each observation.
+fn observations(bytes: &str) -> Vec<String> {
     let mut screen = Screen::new(COLS, ROWS, 100);
-    let mut seen = Vec::new();
-    screen.feed_watched(bytes.as_bytes(), &mut |screen| seen.push(screen.text()));
-    seen
+    let mut observed = Vec::new();
+    screen.feed_observed(bytes.as_bytes(), &mut |screen| observed.push(screen.text()));
+    observed
 }
 
 #[test]
@@ -70,66 +70,66 @@ fn the_cursor_and_the_pen_draw_nothing() {
 
 #[test]
 fn ticks_go_to_the_scrollback_with_their_line() {
-    let mut screen = seen();
+    let mut screen = observed_screen();
     screen.feed(b"\x1b[1;3Hx\x1b[4;1H\n");
-    let (line, row) = screen.scrollback().get(0).expect("a line left");
+    let (line, row) = screen.scrollback().get(0).expect("a line scrolled off");
     assert_eq!((line, row.text()), (Line(1), "aax"));
-    assert_eq!((row.tick_at(0), row.tick_at(2), row.tick_at(3)), (Tick(1), Tick(2), Tick(0)));
+    assert_eq!((row.tick_at(0), row.tick_at(2), row.tick_at(3)), (Tick(1), Tick(2), Tick::NEVER));
 }
 
 #[test]
-fn nobody_is_called_for_what_stays() {
-    assert_eq!(looks("abc\r\ndef\r\n\tghi\x1b[1m!"), Vec::<String>::new());
+fn undisturbed_cells_are_not_observed() {
+    assert_eq!(observations("abc\r\ndef\r\n\tghi\x1b[1m!"), Vec::<String>::new());
 }
 
 #[test]
-fn what_is_erased_is_looked_at_first() {
-    assert_eq!(looks("PASS\x1b[2K"), ["PASS"]);
-    assert_eq!(looks("PASS\x1b[H\x1b[JFAIL"), ["PASS", ""]);
-    assert_eq!(looks("PASS\x1bcx"), ["PASS", ""]);
-    assert_eq!(looks("PASS\x1b[4D\x1b[2P"), ["PASS"]);
-    assert_eq!(looks("PASS\x1b[4D\x1b[2@"), ["PASS"]);
-    assert_eq!(looks("PASS\x1b[1;1;1;4$z"), ["PASS"]);
-    assert_eq!(looks("PASS\x1b[65;1;1;1;4$x"), ["PASS"]);
-    assert_eq!(looks("PASS\x1b#8"), ["PASS"]);
+fn erased_cells_are_observed_first() {
+    assert_eq!(observations("PASS\x1b[2K"), ["PASS"]);
+    assert_eq!(observations("PASS\x1b[H\x1b[JFAIL"), ["PASS", ""]);
+    assert_eq!(observations("PASS\x1bcx"), ["PASS", ""]);
+    assert_eq!(observations("PASS\x1b[4D\x1b[2P"), ["PASS"]);
+    assert_eq!(observations("PASS\x1b[4D\x1b[2@"), ["PASS"]);
+    assert_eq!(observations("PASS\x1b[1;1;1;4$z"), ["PASS"]);
+    assert_eq!(observations("PASS\x1b[65;1;1;1;4$x"), ["PASS"]);
+    assert_eq!(observations("PASS\x1b#8"), ["PASS"]);
 }
 
 #[test]
-fn what_is_overwritten_is_looked_at_first() {
-    assert_eq!(looks("10%\r20%\r30%\rxyz"), ["10%", "20%", "30%"]);
-    assert_eq!(looks("世\x08x"), ["世"]);
-    assert_eq!(looks("ab\x08世"), ["ab"]);
-    assert_eq!(looks("ab\rx\rc"), ["ab", "xb"], "what was seen is not shown again");
+fn overwritten_cells_are_observed_first() {
+    assert_eq!(observations("10%\r20%\r30%\rxyz"), ["10%", "20%", "30%"]);
+    assert_eq!(observations("世\x08x"), ["世"]);
+    assert_eq!(observations("ab\x08世"), ["ab"]);
+    assert_eq!(observations("ab\rx\rc"), ["ab", "xb"], "observed cells are not observed again");
 }
 
 #[test]
-fn what_scrolls_away_is_looked_at_first_a_screenful_at_a_time() {
+fn scrolled_lines_are_observed_once_per_screenful() {
     let lines: String = (1..=12).map(|i| format!("{i}\r\n")).collect();
-    assert_eq!(looks(&lines), ["1\n2\n3\n4", "5\n6\n7\n8", "9\n10\n11\n12"]);
-    assert_eq!(looks("a\x1b[S"), ["a"]);
-    assert_eq!(looks("\x1b[4;1Ha\x1b[T"), ["\n\n\na"]);
-    assert_eq!(looks("a\x1b[M"), ["a"]);
-    assert_eq!(looks("\x1b[4;1Ha\x1b[L"), ["\n\n\na"]);
+    assert_eq!(observations(&lines), ["1\n2\n3\n4", "5\n6\n7\n8", "9\n10\n11\n12"]);
+    assert_eq!(observations("a\x1b[S"), ["a"]);
+    assert_eq!(observations("\x1b[4;1Ha\x1b[T"), ["\n\n\na"]);
+    assert_eq!(observations("a\x1b[M"), ["a"]);
+    assert_eq!(observations("\x1b[4;1Ha\x1b[L"), ["\n\n\na"]);
 }
 
 #[test]
-fn a_scroll_between_side_margins_makes_other_texts_of_all_its_rows() {
+fn a_scroll_between_side_margins_changes_all_its_rows() {
     for scroll in ["\x1b[S", "\x1b[T", "\x1b[2;4H\x1b[M", "\x1b[2;4H\x1b[L"] {
-        let seen = looks(&format!("\x1b[3;3H世\x1b[?69h\x1b[4;8s{scroll}"));
-        assert_eq!(seen, ["\n\n  世"], "{scroll:?}");
+        let observed = observations(&format!("\x1b[3;3H世\x1b[?69h\x1b[4;8s{scroll}"));
+        assert_eq!(observed, ["\n\n  世"], "{scroll:?}");
     }
 }
 
 #[test]
-fn what_another_screen_hides_is_looked_at_first() {
-    assert_eq!(looks("PASS\x1b[?1049h"), ["PASS"]);
-    assert_eq!(looks("\x1b[?47hPASS\x1b[?47l"), ["PASS"]);
+fn a_screen_is_observed_before_the_other_one_replaces_it() {
+    assert_eq!(observations("PASS\x1b[?1049h"), ["PASS"]);
+    assert_eq!(observations("\x1b[?47hPASS\x1b[?47l"), ["PASS"]);
 }
 
 #[test]
-fn what_was_already_looked_at_is_not_shown_again() {
-    let mut screen = seen();
-    screen.feed_watched(b"\x1b[H\x1b[2J", &mut |screen| panic!("{}", screen.text()));
+fn observed_cells_are_not_observed_again() {
+    let mut screen = observed_screen();
+    screen.feed_observed(b"\x1b[H\x1b[2J", &mut |screen| panic!("{}", screen.text()));
     assert_eq!(screen.text(), "");
 }
 
@@ -137,7 +137,7 @@ fn numbers(screen: &Screen) -> Vec<u64> {
     (0..screen.rows()).map(|row| screen.line(row).0).collect()
 }
 
-/// The number of the line that begins with a text, on the screen or off it.
+/// Returns the number of the line that starts with a text, on the screen or in the scrollback.
 fn find(screen: &Screen, text: &str) -> Option<u64> {
     let on = (0..screen.rows()).map(|row| (screen.line(row), screen.row(row).text().to_owned()));
     let off = (0..screen.scrollback().len()).filter_map(|i| screen.scrollback().text(i));
@@ -163,7 +163,7 @@ fn a_line_keeps_its_number_while_it_scrolls_and_after() {
 }
 
 #[test]
-fn the_oldest_lines_are_dropped_and_the_numbers_go_on() {
+fn dropped_lines_do_not_reset_the_numbers() {
     let mut screen = Screen::new(COLS, ROWS, 5);
     for i in 1..=1000 {
         screen.feed(format!("{i}\r\n").as_bytes());
@@ -177,7 +177,7 @@ fn the_oldest_lines_are_dropped_and_the_numbers_go_on() {
 }
 
 #[test]
-fn numbers_survive_a_change_of_size() {
+fn line_numbers_survive_a_resize() {
     let mut screen = Screen::new(20, 6, 100);
     screen.feed(b"one\r\ntwo is rather long\r\nthree\r\nfour\r\n$ ");
     let names = ["one", "two", "three", "four", "$"];
@@ -220,7 +220,7 @@ fn a_full_scrollback_of_plain_lines_is_small() {
     assert!(bytes <= 1_500_000, "{bytes}");
 }
 
-/// A screen of 20x6 whose 30 lines left five in sight.
+/// Returns a 20x6 screen after 30 lines, of which five are visible.
 fn scrolled() -> Screen {
     let mut screen = Screen::new(20, 6, 100);
     (0..30).for_each(|i| screen.feed(format!("old {i}\r\n").as_bytes()));
@@ -228,7 +228,7 @@ fn scrolled() -> Screen {
 }
 
 #[test]
-fn what_was_cleared_away_does_not_come_back_with_a_change_of_size() {
+fn cleared_text_does_not_return_after_a_resize() {
     for (cols, rows) in [(21, 6), (20, 5), (20, 7), (10, 9)] {
         let mut screen = scrolled();
         screen.feed(b"\x1b[H\x1b[2J$ ");
@@ -241,7 +241,7 @@ fn what_was_cleared_away_does_not_come_back_with_a_change_of_size() {
 }
 
 #[test]
-fn a_line_that_began_off_the_screen_is_joined_only_to_its_own_rest() {
+fn a_line_from_the_scrollback_is_joined_only_to_its_own_rest() {
     let after = |bytes: &str| {
         let mut screen = Screen::new(10, 3, 100);
         screen.feed(b"AAAAAAAAAABBBBBBBBBBCCCCC\r\nx");
@@ -256,7 +256,7 @@ fn a_line_that_began_off_the_screen_is_joined_only_to_its_own_rest() {
 }
 
 #[test]
-fn the_main_screen_keeps_its_cursor_whichever_way_it_is_left() {
+fn the_main_screen_keeps_its_cursor_for_each_alternate_mode() {
     for mode in [47, 1047, 1049] {
         let mut screen = Screen::new(10, 4, 100);
         screen.feed(b"one\r\ntwo\r\nthree\r\nfour");
@@ -269,7 +269,7 @@ fn the_main_screen_keeps_its_cursor_whichever_way_it_is_left() {
 }
 
 #[test]
-fn a_cursor_past_the_text_does_not_wrap_after_a_change_of_size() {
+fn a_cursor_past_the_text_does_not_wrap_after_a_resize() {
     let mut screen = Screen::new(20, 4, 0);
     screen.feed(b"abc\x1b[1;18H");
     screen.resize(10, 4);

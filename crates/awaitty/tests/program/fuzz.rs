@@ -438,7 +438,8 @@ fn no_line_breaks_the_server() {
         std::os::unix::fs::symlink(found, home.dir.join("bin").join(program)).unwrap();
     }
     let kept = folder("fuzz/mcp");
-    let seeds: Vec<Vec<u8>> = engine::kept(&kept).into_iter().map(|(_, case)| case).collect();
+    let seeds: Vec<Vec<u8>> =
+        engine::stored_cases(&kept).into_iter().map(|(_, case)| case).collect();
     let tools = tools();
     engine::fuzz(&kept, CASES, |rng| conversation(rng, &tools, &seeds), |case| check(&home, case));
 }

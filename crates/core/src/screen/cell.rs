@@ -1,8 +1,8 @@
-//! One cell: what it shows, how, and when it was last drawn.
+//! One cell: its glyph, its style, and when it was last drawn.
 
 use crate::Tick;
 
-/// What a cell shows, in 4 bytes: a code point or the number of a cluster, and a few flags.
+/// The content of a cell in 4 bytes: a code point or a cluster number, and flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Glyph(u32);
 
@@ -13,11 +13,11 @@ impl Glyph {
     const SPACER: u32 = 1 << 26;
     const PROTECTED: u32 = 1 << 27;
 
-    /// Nothing was ever written here, or it was erased. Shown as a space, in a background at most:
-    /// a cell with more style than that holds a [space](Self::SPACE).
+    /// An erased or never written cell. It is shown as a space and has no style but a background: a cell with more
+    /// style holds a [space](Self::SPACE).
     pub(crate) const BLANK: Glyph = Glyph(0);
 
-    /// A space that was written.
+    /// A written space.
     pub(crate) const SPACE: Glyph = Glyph(b' ' as u32);
 
     pub(crate) fn ascii(byte: u8) -> Glyph {
@@ -28,36 +28,36 @@ impl Glyph {
         Glyph(u32::from(c))
     }
 
-    /// A base character with what combines with it, by its number in the table of clusters.
+    /// Returns the glyph of a cluster with the given number in the table of clusters.
     pub(crate) fn cluster(number: u32) -> Glyph {
         debug_assert!(number <= Self::VALUE);
         Glyph(number | Self::CLUSTER)
     }
 
-    /// The same glyph taking two columns; a [spacer](Self::spacer) follows it.
+    /// Returns the same glyph at a width of two columns. A [spacer](Self::spacer) must follow it.
     #[must_use]
     pub(crate) fn wide(self) -> Glyph {
         Glyph(self.0 | Self::WIDE)
     }
 
-    /// The second column of a wide glyph.
+    /// Returns the second column of a wide glyph.
     pub(crate) fn spacer() -> Glyph {
         Glyph(Self::SPACER)
     }
 
-    /// The same glyph, kept by a selective erase if `on`.
+    /// Returns the same glyph, protected from selective erase if `on`.
     #[must_use]
     pub(crate) fn protected(self, on: bool) -> Glyph {
         if on { Glyph(self.0 | Self::PROTECTED) } else { self }
     }
 
-    /// The same flags on another cluster number.
+    /// Returns a glyph with the same flags and another cluster number.
     #[must_use]
     pub(crate) fn with_cluster(self, number: u32) -> Glyph {
         Glyph(self.0 & !Self::VALUE | number | Self::CLUSTER)
     }
 
-    /// Returns the same flags on a single character.
+    /// Returns a glyph with the same flags and a single character.
     #[must_use]
     pub(crate) fn with_char(self, c: char) -> Glyph {
         Glyph(self.0 & !(Self::VALUE | Self::CLUSTER) | u32::from(c))
@@ -79,7 +79,7 @@ impl Glyph {
         self.0 & Self::PROTECTED != 0
     }
 
-    /// The byte, if the glyph is ASCII or blank (then a space), and takes one column.
+    /// Returns the byte of a narrow ASCII glyph, or a space for a blank.
     pub(crate) fn as_ascii(self) -> Option<u8> {
         match self.0 & !Self::PROTECTED {
             0 => Some(b' '),
@@ -88,18 +88,18 @@ impl Glyph {
         }
     }
 
-    /// Tells whether all of them are ASCII or blank, and take one column.
+    /// Returns whether all glyphs are narrow and ASCII or blank.
     pub(crate) fn are_ascii(glyphs: impl Iterator<Item = Glyph>) -> bool {
-        // Without an early exit, the compiler turns this into vector code.
+        // Without an early exit, the compiler vectorizes this.
         glyphs.fold(0, |all, glyph| all | glyph.0) & !Self::PROTECTED < 0x80
     }
 
-    /// The cluster's number, if it is one.
+    /// Returns the cluster number if the glyph is a cluster.
     pub(crate) fn as_cluster(self) -> Option<u32> {
         (self.0 & Self::CLUSTER != 0).then_some(self.0 & Self::VALUE)
     }
 
-    /// The character, if it is a single one; a blank is a space.
+    /// Returns the character if the glyph is a single one, or a space for a blank.
     pub(crate) fn as_char(self) -> Option<char> {
         if self.0 & (Self::CLUSTER | Self::SPACER) != 0 {
             return None;
@@ -111,21 +111,21 @@ impl Glyph {
     }
 }
 
-/// A cell of the grid. 16 bytes, so that a 120x40 screen is 75 KB.
+/// A cell of the grid. It takes 16 bytes, so a 120x40 screen takes 75 KB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) glyph: Glyph,
-    /// The style's number in the screen's table.
+    /// The number of the style in the screen's table.
     pub(crate) style: u32,
-    /// When the program last wrote or erased it; 0 if never.
+    /// The tick at which the program last wrote or erased the cell.
     pub(crate) tick: Tick,
 }
 
 impl Cell {
-    /// Nothing there and nothing drawn.
-    pub(crate) const PRISTINE: Cell = Cell { glyph: Glyph::BLANK, style: 0, tick: Tick(0) };
+    /// A cell that was never drawn.
+    pub(crate) const PRISTINE: Cell = Cell { glyph: Glyph::BLANK, style: 0, tick: Tick::NEVER };
 
-    /// Nothing to see: no glyph and no colour.
+    /// Returns whether the cell shows neither a glyph nor a colour.
     pub(crate) fn is_invisible(&self) -> bool {
         self.glyph.is_blank() && self.style == 0
     }

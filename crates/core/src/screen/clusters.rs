@@ -1,29 +1,30 @@
-//! The table of clusters: base characters with the marks that combine with them.
+//! The table of clusters: base characters with their combining marks.
 //!
-//! A program chooses what is in it, and a large screen has room for a million clusters, so that the table has a limit.
-//! Beyond it a mark is dropped and its base character stays.
+//! The program controls its content, and a large screen has room for a million clusters, so the table is bounded. When
+//! it is full, new marks are dropped and the base characters stay.
 
 use crate::intern::Interner;
 
-/// Clusters in the table, which takes 8 MB then. None is refused while cells show at most half as many: two screens of
-/// 200x40 have fewer cells.
+/// The maximum number of clusters. A full table takes 8 MB. No cluster is refused while the cells show at most half as
+/// many; two screens of 200x40 have fewer cells.
 pub const CLUSTERS_MAX: usize = 32 * 1024;
 
-/// Cells of the screen for each cluster that a full table refuses before it is swept again. A sweep reads all cells twice, so
-/// a refused mark costs the time of a few hundred cells, far less than a sequence that fills the screen. After a program
-/// has filled the table and cleared the largest screen, 8 000 marks are dropped before the table has room again.
+/// The number of screen cells per refused cluster after which a full table is swept again. A sweep reads all cells
+/// twice, so a refused mark costs the time of a few hundred cells, far less than a sequence that fills the screen.
+/// After a program has filled the table and cleared the largest screen, 8 000 marks are dropped before the table has
+/// room again.
 const REFUSAL_CELLS: usize = 64;
 
-/// Clusters by number, and numbers by cluster.
+/// A two-way mapping between clusters and numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clusters {
     table: Interner<Box<str>>,
-    /// How many were refused since the last sweep.
+    /// The number of clusters refused since the last sweep.
     refused: usize,
 }
 
 impl Clusters {
-    /// Returns the number of a cluster; `None` if it is new and the table is full.
+    /// Returns the number of a cluster, or `None` if it is new and the table is full.
     pub(crate) fn number(&mut self, cluster: &str) -> Option<u32> {
         let cluster = cluster.into();
         let is_room = self.table.len() < CLUSTERS_MAX || self.table.contains(&cluster);
@@ -36,18 +37,18 @@ impl Clusters {
         self.table.value(number)
     }
 
-    /// Returns whether it is time to forget the clusters that no cell shows, on a screen of so many cells.
+    /// Returns whether unused clusters should be removed, for a screen of `cells` cells.
     pub(crate) fn is_sweep_due(&self, cells: usize) -> bool {
         self.table.is_full() || self.refused > cells / REFUSAL_CELLS
     }
 
-    /// Keeps the clusters that `used` marks, and returns each old number's new one.
+    /// Keeps the clusters that `used` marks. Returns the new number for each old one.
     pub(crate) fn sweep(&mut self, used: &[bool]) -> Vec<u32> {
         self.refused = 0;
         self.table.sweep(used)
     }
 
-    /// Returns how many numbers are in use.
+    /// Returns the number of clusters in the table.
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
@@ -62,10 +63,10 @@ pub(crate) fn base_of(cluster: &str) -> char {
 mod tests {
     use super::*;
 
-    /// A table with as many clusters as it holds.
+    /// Returns a full table.
     fn full() -> Clusters {
         let mut clusters = Clusters::default();
-        // Number 0 is taken.
+        // The default value has number 0.
         for i in 1..CLUSTERS_MAX {
             assert_eq!(clusters.number(&i.to_string()), Some(i as u32));
         }
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_refuses_what_is_new_and_knows_the_rest() {
+    fn a_full_table_refuses_new_clusters_and_finds_old_ones() {
         let mut clusters = full();
         assert_eq!(clusters.number("new"), None);
         assert_eq!(clusters.number("7"), Some(7));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_that_is_in_use_is_swept_after_some_refusals() {
+    fn a_full_table_is_swept_after_enough_refusals() {
         let mut clusters = full();
         clusters.sweep(&vec![true; CLUSTERS_MAX]);
         let cells = 10 * REFUSAL_CELLS;

@@ -1,4 +1,4 @@
-//! Which control sequence does what: one table, so that what is known can be seen at a glance.
+//! The dispatch table of control sequences.
 
 use super::keyboard::KeyboardFlags;
 use super::modes::{CursorShape, Mode};
@@ -7,27 +7,29 @@ use super::sequence::Sequence;
 use super::{Position, Screen, TITLE_STACK_MAX, default_tabs};
 
 impl Performer<'_, '_> {
-    /// Carries out a control sequence.
+    /// Executes a control sequence.
     pub(super) fn csi(&mut self, sequence: &Sequence) {
-        let known = match (sequence.private, sequence.intermediates()) {
-            // First, because it is most of what coloured output is made of.
-            (0, []) if sequence.last == b'm' => {
+        let known = match (sequence.private_marker, sequence.intermediates()) {
+            // Tested first because coloured output consists mostly of SGR.
+            (0, []) if sequence.final_byte == b'm' => {
                 return self.screen.select_graphic_rendition(sequence);
             }
             (0, []) => self.csi_plain(sequence),
             (b'?', []) => self.csi_private(sequence),
             (0, [b'$']) => self.csi_rectangle(sequence),
-            (private, intermediates) => self.screen.csi_rest(private, intermediates, sequence),
+            (private, intermediates) => {
+                self.screen.csi_keeping_cells(private, intermediates, sequence)
+            }
         };
-        if !known && !self.csi_with_loss(sequence) {
+        if !known && !self.csi_changing_cells(sequence) {
             self.screen.count_unknown_csi(sequence);
         }
     }
 
     fn csi_plain(&mut self, sequence: &Sequence) -> bool {
-        let n = sequence.or(0, 1);
+        let n = sequence.value_or(0, 1);
         let Position { row, col, .. } = self.screen.position;
-        match sequence.last {
+        match sequence.final_byte {
             b'@' => self.insert_chars(n),
             b'A' => self.screen.move_up(n),
             b'B' => self.screen.move_down(n),
@@ -45,7 +47,7 @@ impl Performer<'_, '_> {
                 let (row, _) = self.screen.address();
                 self.screen.move_to_address(row, n - 1);
             }
-            b'H' | b'f' => self.screen.move_to_address(n - 1, sequence.or(1, 1) - 1),
+            b'H' | b'f' => self.screen.move_to_address(n - 1, sequence.value_or(1, 1) - 1),
             b'I' => self.screen.tab_forward(n),
             b'J' => self.erase_in_display(sequence.value(0), false),
             b'K' => self.erase_in_line(sequence.value(0), false),
@@ -86,16 +88,19 @@ impl Performer<'_, '_> {
             b'n' => self.screen.report_status(sequence.value(0)),
             b't' => self.screen.window_operation(sequence),
             b'x' => self.screen.report_parameters(sequence.value(0)),
-            // Keyboard lights and media copy have no effect here.
+            // Keyboard LEDs and media copy have no effect.
             b'q' | b'i' => {}
             _ => return false,
         }
-        debug_assert!(self.screen.position.row < self.screen.rows, "from {row}");
+        debug_assert!(
+            self.screen.position.row < self.screen.rows,
+            "the cursor left the screen from row {row}"
+        );
         true
     }
 
     fn csi_private(&mut self, sequence: &Sequence) -> bool {
-        match sequence.last {
+        match sequence.final_byte {
             b'J' => self.erase_in_display(sequence.value(0), true),
             b'K' => self.erase_in_line(sequence.value(0), true),
             b'h' => self.set_private_modes(sequence, true),
@@ -106,7 +111,7 @@ impl Performer<'_, '_> {
             b'n' => self.screen.report_private_status(sequence.value(0)),
             b'u' => self.screen.report_keyboard_flags(),
             b'm' if sequence.value(0) == 4 => self.screen.report_modify_other_keys(),
-            // Media copy, and sixel's questions: it has none.
+            // Media copy and sixel queries are not supported.
             b'i' | b'S' => {}
             _ => return false,
         }
@@ -114,7 +119,7 @@ impl Performer<'_, '_> {
     }
 
     fn csi_rectangle(&mut self, sequence: &Sequence) -> bool {
-        match sequence.last {
+        match sequence.final_byte {
             b'p' => self.screen.report_ansi_mode(sequence.value(0)),
             b'r' => self.change_attributes(sequence, false),
             b't' => self.change_attributes(sequence, true),
@@ -127,11 +132,11 @@ impl Performer<'_, '_> {
         true
     }
 
-    /// The sequences with other intermediates that make cells disappear.
-    fn csi_with_loss(&mut self, sequence: &Sequence) -> bool {
-        let n = sequence.or(0, 1);
+    /// Executes the sequences with other intermediates that change cells.
+    fn csi_changing_cells(&mut self, sequence: &Sequence) -> bool {
+        let n = sequence.value_or(0, 1);
         let col = self.screen.position.col;
-        match (sequence.private, sequence.intermediates(), sequence.last) {
+        match (sequence.private_marker, sequence.intermediates(), sequence.final_byte) {
             (0, [b' '], b'@') => self.scroll_sideways(n, true),
             (0, [b' '], b'A') => self.scroll_sideways(n, false),
             (0, [b'\''], b'}') => self.insert_columns(col, n),
@@ -148,10 +153,15 @@ impl Performer<'_, '_> {
 }
 
 impl Screen {
-    /// The sequences with a marker or intermediates that leave the cells alone.
-    fn csi_rest(&mut self, private: u8, intermediates: &[u8], sequence: &Sequence) -> bool {
+    /// Executes the sequences with a private marker or intermediates that change no cells.
+    fn csi_keeping_cells(
+        &mut self,
+        private: u8,
+        intermediates: &[u8],
+        sequence: &Sequence,
+    ) -> bool {
         let value = sequence.value(0);
-        match (private, intermediates, sequence.last) {
+        match (private, intermediates, sequence.final_byte) {
             (b'?', [b'$'], b'p') => self.report_private_mode(value),
             (b'>', [], b'c') if value == 0 => self.report_secondary_attributes(),
             (b'=', [], b'c') if value == 0 => self.report_tertiary_attributes(),
@@ -159,13 +169,13 @@ impl Screen {
             (b'>', [], b'm') => self.set_modify_other_keys(sequence),
             (b'>', [], b'n') => self.modify_other_keys = 0,
             (b'>', [], b'u') => self.keyboard_mut().push(value),
-            (b'<', [], b'u') => self.keyboard_mut().pop(sequence.or(0, 1)),
+            (b'<', [], b'u') => self.keyboard_mut().pop(sequence.value_or(0, 1)),
             (b'=', [], b'u') => self.keyboard_mut().set(value, sequence.value(1)),
             (0, [b' '], b'q') => self.set_cursor_style(value),
             (0, [b'"'], b'q') => self.pen.protected = value == 1,
             (0, [b'*'], b'x') => self.rectangular_attrs = value == 2,
             (0, [b'*'], b'y') if self.answers_checksums => self.report_checksum(sequence),
-            // Title modes, pointer modes, locators, levels of volume and shape of the status line.
+            // Title modes, pointer modes, locators, bell volumes and status line settings have no effect.
             (b'>', [], b't' | b'T' | b'p') | (0, [b'\''], b'w' | b'{' | b'z' | b'|') => {}
             (0, [b' '], b't' | b'u') | (0, [b'$'], b'}' | b'~') | (0, [b'*'], b'|') => {}
             _ => return false,
@@ -181,8 +191,8 @@ impl Screen {
     fn set_modify_other_keys(&mut self, sequence: &Sequence) {
         match sequence.value(0) {
             4 => self.modify_other_keys = sequence.value(1).min(2) as u8,
-            // Without parameters, all key modifier options are reset.
-            0 if !sequence.given(0) => self.modify_other_keys = 0,
+            // XTMODKEYS without parameters resets all key modifier options.
+            0 if !sequence.is_given(0) => self.modify_other_keys = 0,
             _ => {}
         }
     }
@@ -199,8 +209,8 @@ impl Screen {
 
     /// DECSTBM.
     fn set_vertical_margins(&mut self, sequence: &Sequence) {
-        let top = sequence.or(0, 1) - 1;
-        let end = sequence.or(1, self.rows as u16).min(self.rows);
+        let top = sequence.value_or(0, 1) - 1;
+        let end = sequence.value_or(1, self.rows as u16).min(self.rows);
         if top + 1 < end {
             self.margins.rows = top..end;
             self.move_to_address(0, 0);
@@ -209,15 +219,15 @@ impl Screen {
 
     /// DECSLRM.
     fn set_horizontal_margins(&mut self, sequence: &Sequence) {
-        let left = sequence.or(0, 1) - 1;
-        let end = sequence.or(1, self.cols as u16).min(self.cols);
+        let left = sequence.value_or(0, 1) - 1;
+        let end = sequence.value_or(1, self.cols as u16).min(self.cols);
         if left + 1 < end {
             self.margins.cols = left..end;
             self.move_to_address(0, 0);
         }
     }
 
-    /// XTWINOPS: the title stack and the questions; a program does not move or resize us.
+    /// XTWINOPS: the title stack and reports. Requests to move or resize the window are ignored.
     fn window_operation(&mut self, sequence: &Sequence) {
         let icon_only = sequence.value(1) == 1;
         match sequence.value(0) {
@@ -238,11 +248,11 @@ impl Screen {
 
     fn count_unknown_csi(&mut self, sequence: &Sequence) {
         let mut name = "CSI ".to_owned();
-        if sequence.private != 0 {
-            name.push(char::from(sequence.private));
+        if sequence.private_marker != 0 {
+            name.push(char::from(sequence.private_marker));
         }
         name.extend(sequence.intermediates().iter().map(|&byte| char::from(byte)));
-        name.push(char::from(sequence.last));
+        name.push(char::from(sequence.final_byte));
         self.count_unknown(name);
     }
 }

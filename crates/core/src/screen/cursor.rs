@@ -1,14 +1,14 @@
-//! Where the cursor goes: moves, tabs, index, save and restore.
+//! Cursor movement: moves, tabs, index, save and restore.
 
 use std::ops::Range;
 
 use super::grid::Area;
 use super::modes::Mode;
 use super::perform::Performer;
-use super::{Position, Saved, Screen};
+use super::{Position, SavedCursor, Screen};
 
 impl Screen {
-    /// Moves the cursor to a cell of the screen.
+    /// Moves the cursor to a cell, clamped to the screen.
     pub(super) fn move_to(&mut self, row: usize, col: usize) {
         self.position = Position {
             row: row.min(self.rows - 1),
@@ -17,7 +17,7 @@ impl Screen {
         };
     }
 
-    /// Moves the cursor to an address as the program gives it: from the margins in origin mode.
+    /// Moves the cursor to an address given by the program, which is relative to the margins in origin mode.
     pub(super) fn move_to_address(&mut self, row: usize, col: usize) {
         if self.modes.has(Mode::Origin) {
             let (rows, cols) = (self.margins.rows.clone(), self.margins.cols.clone());
@@ -30,7 +30,7 @@ impl Screen {
         }
     }
 
-    /// The cursor's address as the program knows it.
+    /// Returns the cursor's address as the program sees it, relative to the margins in origin mode.
     pub(super) fn address(&self) -> (usize, usize) {
         let Position { row, col, .. } = self.position;
         if self.modes.has(Mode::Origin) {
@@ -41,28 +41,28 @@ impl Screen {
         }
     }
 
-    /// Moves the cursor up, not past the top margin if it is below that.
+    /// Moves the cursor up, stopping at the top margin if it starts below that.
     pub(super) fn move_up(&mut self, n: usize) {
         let Position { row, col, .. } = self.position;
         let top = if row >= self.margins.rows.start { self.margins.rows.start } else { 0 };
         self.move_to(row.saturating_sub(n).max(top), col);
     }
 
-    /// Moves the cursor down, not past the bottom margin if it is above that.
+    /// Moves the cursor down, stopping at the bottom margin if it starts above that.
     pub(super) fn move_down(&mut self, n: usize) {
         let Position { row, col, .. } = self.position;
         let end = if row < self.margins.rows.end { self.margins.rows.end } else { self.rows };
         self.move_to((row + n).min(end - 1), col);
     }
 
-    /// Moves the cursor right, not past the right margin if it is left of that.
+    /// Moves the cursor right, stopping at the right margin if it starts left of that.
     pub(super) fn move_right(&mut self, n: usize) {
         let Position { row, col, .. } = self.position;
         self.move_to(row, (col + n).min(self.right_end() - 1));
     }
 
-    /// Moves the cursor left, not past the left margin if it is right of that; with the reverse
-    /// wrap mode on into the row before.
+    /// Moves the cursor left, stopping at the left margin if it starts right of that. In reverse wrap mode, continues
+    /// in the row above.
     pub(super) fn move_left(&mut self, n: usize) {
         if self.modes.has(Mode::AutoWrap)
             && (self.modes.has(Mode::ReverseWrap) || self.modes.has(Mode::ReverseWrapExtended))
@@ -74,20 +74,20 @@ impl Screen {
     }
 
     fn move_left_wrapping(&mut self, n: usize) {
-        // Past a whole screen there is nothing new.
-        let mut left = n.min(self.rows * self.cols);
-        // A wrap that is pending counts as a column of its own.
+        // Longer moves only repeat the same positions.
+        let mut remaining = n.min(self.rows * self.cols);
+        // A pending wrap counts as one column.
         if self.position.pending_wrap {
             self.position.pending_wrap = false;
-            left -= 1;
+            remaining -= 1;
         }
-        while left > 0 {
+        while remaining > 0 {
             let Position { row, col, .. } = self.position;
             let start = self.left_start();
             if col > start {
-                let step = left.min(col - start);
+                let step = remaining.min(col - start);
                 self.position.col -= step;
-                left -= step;
+                remaining -= step;
                 continue;
             }
             let extended = self.modes.has(Mode::ReverseWrapExtended);
@@ -99,7 +99,7 @@ impl Screen {
                 break;
             };
             self.move_to(above, self.margins.cols.end - 1);
-            left -= 1;
+            remaining -= 1;
         }
     }
 
@@ -114,13 +114,13 @@ impl Screen {
         self.move_to(row, to);
     }
 
-    /// The first column that the cursor can move left to.
+    /// Returns the leftmost column that the cursor can move left to.
     fn left_start(&self) -> usize {
         let left = self.margins.cols.start;
         if self.position.col >= left { left } else { 0 }
     }
 
-    /// The column after the last that the cursor can move right to and text can be written in.
+    /// Returns the column after the last one that the cursor can move right to and text can be written in.
     pub(super) fn right_end(&self) -> usize {
         let end = self.margins.cols.end;
         if self.position.col < end { end } else { self.cols }
@@ -138,7 +138,7 @@ impl Screen {
             col = next.unwrap_or(last.max(col));
         }
         self.move_to(row, col);
-        // A tab at the end of the row goes nowhere, and does not call off the wrap.
+        // A tab in the last column does not move the cursor, so a pending wrap stays.
         self.position.pending_wrap = pending_wrap;
     }
 
@@ -152,7 +152,7 @@ impl Screen {
     }
 
     pub(super) fn save_cursor(&mut self) {
-        self.saved[self.screen_index()] = Saved {
+        self.saved[self.screen_index()] = SavedCursor {
             position: self.position,
             style: self.pen.style,
             protected: self.pen.protected,
@@ -171,30 +171,30 @@ impl Screen {
         }
         self.move_to(row, col);
         self.position.pending_wrap = pending_wrap;
-        self.settle_wrap();
+        self.clear_stale_wrap();
         self.set_pen(saved.style);
         self.pen.protected = saved.protected;
         self.charsets = saved.charsets;
     }
 
     pub(super) fn reset_margins(&mut self) {
-        self.margins = self.everything();
-        self.settle_wrap();
+        self.margins = self.whole_area();
+        self.clear_stale_wrap();
     }
 
-    /// A wrap can only be pending at the end of a row: call this when that end may have moved.
-    pub(super) fn settle_wrap(&mut self) {
+    /// Clears a pending wrap that is no longer at the end of a row. Must be called when that end may have moved.
+    pub(super) fn clear_stale_wrap(&mut self) {
         self.position.pending_wrap &= self.position.col + 1 == self.right_end();
     }
 
-    /// Tells whether the cursor is between the left and right margins.
+    /// Returns whether the cursor is between the left and right margins.
     pub(super) fn is_within_cols(&self) -> bool {
         self.margins.cols.contains(&self.position.col)
     }
 }
 
 impl Performer<'_, '_> {
-    /// IND: down one row, scrolling at the bottom margin.
+    /// IND: moves down one row, scrolling at the bottom margin.
     pub(super) fn index(&mut self) {
         let s = &mut *self.screen;
         s.position.pending_wrap = false;
@@ -207,7 +207,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// RI: up one row, scrolling at the top margin.
+    /// RI: moves up one row, scrolling at the top margin.
     pub(super) fn reverse_index(&mut self) {
         let s = &mut *self.screen;
         s.position.pending_wrap = false;
@@ -220,7 +220,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// DECBI: left one column, scrolling at the left margin.
+    /// DECBI: moves left one column, scrolling at the left margin.
     pub(super) fn back_index(&mut self) {
         let s = &mut *self.screen;
         if s.position.col == s.margins.cols.start && s.margins.rows.contains(&s.position.row) {
@@ -232,7 +232,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// DECFI: right one column, scrolling at the right margin.
+    /// DECFI: moves right one column, scrolling at the right margin.
     pub(super) fn forward_index(&mut self) {
         let s = &mut *self.screen;
         if s.position.col + 1 == s.margins.cols.end && s.margins.rows.contains(&s.position.row) {
@@ -244,13 +244,13 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Moves what is between the margins up, as a line feed at the bottom does.
+    /// Scrolls the area between the margins up, as a line feed at the bottom does.
     pub(super) fn scroll_up(&mut self, n: usize) {
         let area = self.screen.margins.clone();
         self.scroll_area_up(&area, n);
     }
 
-    /// Moves what is between the margins down.
+    /// Scrolls the area between the margins down.
     pub(super) fn scroll_down(&mut self, n: usize) {
         let area = self.screen.margins.clone();
         self.scroll_area_down(&area, n);
@@ -269,8 +269,8 @@ impl Performer<'_, '_> {
         self.screen.grid_mut().scroll_down(area, n, blank, tick);
     }
 
-    /// Must be called before an area scrolls; `lost` are the rows that leave it. Where it is not as
-    /// wide as the screen, all of its rows become other texts.
+    /// Must be called before an area scrolls. `lost` are the rows that leave it. In an area narrower than the screen,
+    /// scrolling changes the text of every row.
     pub(super) fn before_scroll(&mut self, area: &Area, lost: Range<usize>) {
         let whole = area.cols == (0..self.screen.cols);
         let rows = if whole { lost } else { area.rows.clone() };
@@ -279,7 +279,7 @@ impl Performer<'_, '_> {
 }
 
 impl Screen {
-    /// Moves an area up. Whole rows that leave the top of the main screen become scrollback.
+    /// Scrolls an area up. Whole rows that leave the top of the main screen become scrollback.
     pub(super) fn scroll_area_up(&mut self, area: &Area, n: usize) {
         let blank = self.blank_cell();
         let keep = !self.is_alternate && area.rows.start == 0 && area.cols == (0..self.cols);
@@ -290,7 +290,7 @@ impl Screen {
         }
         let Screen { main, scrollback, lines, parts, clusters, styles, tick, .. } = self;
         main.scroll_up(area, n, blank, *tick, |row| {
-            if scrollback.wants_lines() {
+            if scrollback.needs_lines() {
                 row.render(clusters, parts);
                 scrollback.push(lines.number(0), parts, |number| *styles.value(number));
             }

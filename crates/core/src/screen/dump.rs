@@ -1,4 +1,4 @@
-//! The screen as bytes that make another one equal to it, for someone who comes to look later.
+//! Serialises the screen to bytes that reproduce it on another terminal, for viewers that connect later.
 
 use super::cell::Cell;
 use super::charset::Charsets;
@@ -7,28 +7,28 @@ use super::keyboard::KeyboardFlags;
 use super::modes::{Mode, Modes};
 use super::report::sgr_text;
 use super::width::char_width;
-use super::{Position, Saved, Screen, default_tabs};
+use super::{Position, SavedCursor, Screen, default_tabs};
 use crate::style::Style;
 
 impl Screen {
-    /// Bytes that give a fresh screen of the same size the same text, styles, cursor, modes, title
-    /// and settings. Ticks, line numbers and the scrollback are not part of it, nor is a sequence
-    /// that was cut short.
+    /// Returns bytes that give a fresh screen of the same size the same text, styles, cursor, modes, title and
+    /// settings. Ticks, line numbers, scrollback and incomplete sequences are not included.
     pub fn dump(&self) -> Vec<u8> {
         let mut out = Dump { screen: self, text: String::new(), style: Style::default() };
         out.settings();
         out.saved_cursor(0);
         out.grid(&self.main);
         let (saved, keyboard) = (self.saved[1], &self.keyboard[1]);
-        let used = saved != Saved::default() || *keyboard != KeyboardFlags::default();
-        if self.alternate.is_some() || used {
+        let is_alternate_used =
+            saved != SavedCursor::default() || *keyboard != KeyboardFlags::default();
+        if self.alternate.is_some() || is_alternate_used {
             out.text.push_str("\x1b[?47h");
             out.saved_cursor(1);
             if let Some(alternate) = &self.alternate {
                 out.grid(alternate);
             }
             out.keyboard(keyboard);
-            // The second form also forgets the cells.
+            // The second form also discards the cells.
             out.push(if self.alternate.is_some() { "\x1b[?47l" } else { "\x1b[?1047l" });
         }
         out.keyboard(&self.keyboard[0]);
@@ -44,7 +44,7 @@ impl Screen {
 struct Dump<'s> {
     screen: &'s Screen,
     text: String,
-    /// The style that the receiver's pen has.
+    /// The style of the receiver's pen.
     style: Style,
 }
 
@@ -70,11 +70,11 @@ impl Dump<'_> {
         self.style = style;
     }
 
-    /// What belongs to neither screen.
+    /// Writes the settings that both screens share.
     fn settings(&mut self) {
         let s = self.screen;
         if s.modes.has(Mode::Columns) {
-            // It clears the screen, so it is first.
+            // First, because it clears the screen.
             self.push("\x1b[?40h\x1b[?3h\x1b[?40l");
         }
         for (index, (r, g, b)) in &s.palette.indexed {
@@ -109,16 +109,16 @@ impl Dump<'_> {
         }
     }
 
-    /// The cursor that the program saved, made before there is content for it to disturb.
+    /// Restores the saved cursor. Must come before the content, because it writes cells.
     fn saved_cursor(&mut self, index: usize) {
         let saved = self.screen.saved[index];
-        if saved == Saved::default() {
+        if saved == SavedCursor::default() {
             return;
         }
         let Position { row, col, pending_wrap } = saved.position;
-        let inner = pending_wrap && col + 1 < self.screen.cols;
-        if inner {
-            // It was saved at a right margin.
+        let is_at_margin = pending_wrap && col + 1 < self.screen.cols;
+        if is_at_margin {
+            // The cursor was saved at a right margin.
             self.push(&format!("\x1b[?69h\x1b[1;{}s", col + 1));
         }
         if saved.origin {
@@ -131,7 +131,7 @@ impl Dump<'_> {
         self.pen(saved.style, saved.protected, &saved.charsets);
         self.push("\x1b7");
         self.pen(Style::default(), false, &Charsets::default());
-        // The character uses up a single shift.
+        // Printing the character consumes a pending single shift.
         self.push("\x1b[?6l\x1b[?69l\x1b[Hx\x1b[2J");
     }
 
@@ -139,7 +139,7 @@ impl Dump<'_> {
         self.style(style);
         self.protected(protected);
         for (set, charset) in "()*+".chars().zip(charsets.sets) {
-            self.push(&format!("\x1b{set}{}", char::from(charset.designator())));
+            self.push(&format!("\x1b{set}{}", char::from(charset.final_byte())));
         }
         self.push(["\x0f", "\x0e", "\x1bn", "\x1bo"][charsets.active]);
         match charsets.single {
@@ -153,8 +153,7 @@ impl Dump<'_> {
         self.push(if on { "\x1b[1\"q" } else { "\x1b[0\"q" });
     }
 
-    /// The cells of a screen, row by row. A wrapped row is written up to its end and beyond, which
-    /// is what made it wrapped.
+    /// Writes the cells of a screen row by row. A wrapped row is reproduced by writing past its end.
     fn grid(&mut self, grid: &Grid) {
         let mut wrapped = false;
         for (index, row) in grid.rows().enumerate() {
@@ -162,7 +161,7 @@ impl Dump<'_> {
             if !wrapped {
                 self.go_to(index, 0);
             } else if cells[0].glyph.is_blank() {
-                // Something has to be written to get here; it is taken back.
+                // Something must be written to wrap to this row; it is erased again.
                 self.push("x");
                 self.go_to(index, 0);
                 self.style(*self.screen.styles.value(cells[0].style));
@@ -203,14 +202,14 @@ impl Dump<'_> {
         }
         let last = row.cells()[row.cells().len() - 1];
         if row.is_wrapped() && last.glyph.is_blank() {
-            // A wide character did not fit here.
+            // A wide character did not fit here and was wrapped.
             self.style(*self.screen.styles.value(last.style));
             self.go_to(index, row.cells().len() - 1);
             self.push("\u{4e16}");
             self.go_to(index + 1, 0);
             self.style(Style::default());
             self.push("\x1b[2X");
-            // The next row goes on from its beginning, as if it had been wrapped to.
+            // The next row continues from its first column, as after a wrap.
         }
     }
 
@@ -237,13 +236,13 @@ impl Dump<'_> {
         }
     }
 
-    /// The modes, and the margins, which move the cursor and so come before it.
+    /// Sets the modes and the margins. Margins move the cursor, so the cursor follows later.
     fn modes(&mut self) {
         let s = self.screen;
         for (number, mode) in Mode::all_dec() {
             let on = s.modes.has(mode);
-            let elsewhere = mode == Mode::Columns || LATE.contains(&mode);
-            if on != Modes::default().has(mode) && !elsewhere {
+            let is_set_elsewhere = mode == Mode::Columns || MODES_SET_LAST.contains(&mode);
+            if on != Modes::default().has(mode) && !is_set_elsewhere {
                 self.push(&format!("\x1b[?{number}{}", if on { 'h' } else { 'l' }));
             }
         }
@@ -256,15 +255,15 @@ impl Dump<'_> {
         }
     }
 
-    /// The cursor, the pen, and the modes that would change how they are made.
+    /// Restores the cursor, the pen, and the modes that would affect how both are written.
     fn cursor(&mut self) {
         let s = self.screen;
         let Position { row, col, pending_wrap } = s.position;
         let (top, left) = s.address();
         self.go_to(top, left);
         if pending_wrap {
-            // Writing the cell again makes the wrap pending; one that is empty is emptied again by
-            // the only erase that leaves it so.
+            // Writing the cell again makes the wrap pending. A blank cell is erased again with DECERA, the only erase
+            // that keeps the wrap pending.
             let cell = s.grid().cell(row, col);
             if cell.glyph.is_spacer() {
                 self.push("\x1b[D");
@@ -287,12 +286,12 @@ impl Dump<'_> {
             }
         }
         for (number, mode) in Mode::all_dec() {
-            if LATE.contains(&mode) && s.modes.has(mode) {
+            if MODES_SET_LAST.contains(&mode) && s.modes.has(mode) {
                 self.push(&format!("\x1b[?{number}h"));
             }
         }
     }
 }
 
-/// The modes that change what is written, or when it is shown.
-const LATE: [Mode; 2] = [Mode::GraphemeClusters, Mode::SynchronizedUpdate];
+/// The modes that affect how text is written or when it is shown, and are therefore set last.
+const MODES_SET_LAST: [Mode; 2] = [Mode::GraphemeClusters, Mode::SynchronizedUpdate];

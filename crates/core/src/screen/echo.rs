@@ -1,41 +1,40 @@
-//! Which of the cells that are drawn after an input are only its echo.
+//! Recognises the cells that show only the echo of input.
 //!
-//! The echo of one's own input is not output: after typing `echo READY`, the characters at the prompt
-//! must not satisfy a wait for `READY`. Echo comes from two sides. The terminal itself echoes what is
-//! typed while a program reads whole lines (tty echo). A line editor (readline, zle, fish) turns that
-//! off and draws what was typed itself, perhaps in colours, perhaps twice over itself, perhaps with a
-//! suggestion behind it that is then overwritten. And what was typed before the editor began is echoed
-//! by both, one after the other.
+//! Echo is not output: after `echo READY` is typed, the characters at the prompt must not satisfy a wait for `READY`.
+//! There are two sources of echo. The terminal's line discipline echoes input while the program reads lines (`ECHO`). A
+//! line editor (readline, zle, fish) disables that and draws the input itself, perhaps coloured, redrawn in place, or
+//! followed by a suggestion that is overwritten later. Input typed before the editor starts is echoed by both, one
+//! after the other.
 //!
-//! So each side has a follower. It keeps the chains of cells that spell the beginning of what was
-//! typed, one cell after the other, and claims a character that goes on with a chain, redraws a cell of
-//! it, or begins one. A chain that reaches the end of a line was the echo; the others were chance, and
-//! their cells are given back. Claimed cells are stamped as never drawn.
+//! Each source has a follower. It keeps chains of consecutive cells that spell the beginning of the input. It claims a
+//! character that extends a chain, redraws one of its cells, or starts a new chain. A chain that reaches the end of a
+//! line was the echo; the other chains were coincidence, and their cells are released. Claimed cells get
+//! [`Tick::ECHO`](crate::Tick::ECHO).
 
 use crate::Line;
 
-/// Characters of an input that are followed. Nobody waits for a word in the middle of a long paste.
+/// The maximum number of characters of input that are followed. Waits do not look for words inside a long paste.
 pub const ECHO_MAX: usize = 4096;
 
-/// Characters that a program may print before its echo; then it has none. Without an end to it, all
-/// that a program prints would have to be compared.
-const PATIENCE: usize = 16 * 1024;
+/// The number of characters printed after an input that are compared with it. Without a limit, all later output would
+/// have to be compared.
+const CHARS_COMPARED_MAX: usize = 16 * 1024;
 
-/// Chains that a follower keeps; the oldest is chance most probably.
+/// The maximum number of chains per follower. The oldest is dropped first: it is the most likely coincidence.
 const CHAINS_MAX: usize = 8;
 
-/// Who will echo an input, as far as the kernel can tell.
+/// The source that echoes an input, as far as the kernel shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EchoBy {
-    /// Nobody: the program reads lines and has turned echo off, as for a password.
-    Nobody,
-    /// The terminal; and a line editor again, if one comes to read it.
+pub enum EchoSource {
+    /// No echo: the program reads lines with echo turned off, as for a password.
+    None,
+    /// The terminal, and then again a line editor if one starts to read the same input.
     Terminal,
     /// A line editor, if the program has one.
-    Editor,
+    LineEditor,
 }
 
-/// Where a character was drawn.
+/// The position at which a character was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EchoCell {
     pub(super) line: Line,
@@ -48,7 +47,7 @@ impl EchoCell {
         EchoCell { line, col, width }
     }
 
-    /// Tells whether `next` is the cell behind this one, in the same row or at the start of the next.
+    /// Returns whether `next` is the next cell, in the same row or at the start of the next one.
     fn is_before(&self, next: EchoCell) -> bool {
         next.line == self.line && next.col == self.col + self.width
             || next.line.0 == self.line.0 + 1 && next.col == 0
@@ -59,49 +58,50 @@ impl EchoCell {
     }
 }
 
-/// Follows one who echoes.
+/// Follows the echo from one source.
 #[derive(Clone, Debug, Default)]
 struct Follower {
-    /// Where in the typed text the current line begins.
+    /// The index in the input at which the current line starts.
     start: usize,
     chains: Vec<Vec<EchoCell>>,
-    /// Where the first line must begin, if that is known: a line editor echoes at the cursor, and what a
-    /// program prints elsewhere is its answer.
+    /// The cell in which the first line must start, if known. A line editor echoes at the cursor; text elsewhere is
+    /// output.
     origin: Option<EchoCell>,
-    /// The cells of lines that were echoed to their end, with where they are in the typed text.
+    /// The cells of completely echoed lines, each with its index in the input.
     echoed: Vec<(usize, EchoCell)>,
 }
 
-/// What was typed, and who echoes it.
+/// An input and its possible sources of echo.
 #[derive(Clone, Debug)]
 pub(super) struct Echo {
-    /// What was typed; a line feed ends a line.
+    /// The characters of the input. A line feed ends a line.
     typed: Vec<char>,
     terminal: Option<Follower>,
     editor: Option<Follower>,
-    /// The editor shows that it reads by bracketed paste, and is followed only while that is on.
-    gated: bool,
-    /// The editor has not begun: the terminal echoes until it does.
-    editor_waits: bool,
-    patience: usize,
+    /// The editor sets bracketed paste while it reads, and is followed only during that time.
+    uses_bracketed_paste: bool,
+    /// The editor has not started: until then the terminal echoes.
+    is_editor_pending: bool,
+    chars_left: usize,
 }
 
 impl Echo {
-    pub(super) fn new(by: EchoBy, bracketed: bool, cursor: EchoCell) -> Echo {
-        // Where no prompt stands before the cursor, one is still to come.
-        let origin = (by == EchoBy::Editor && cursor.col > 0).then_some(cursor);
+    pub(super) fn new(source: EchoSource, bracketed: bool, cursor: EchoCell) -> Echo {
+        // In column 0 the prompt has not been printed yet, so the start of the echo is unknown.
+        let origin = (source == EchoSource::LineEditor && cursor.col > 0).then_some(cursor);
         Echo {
             typed: Vec::new(),
-            terminal: (by == EchoBy::Terminal).then(Follower::default),
-            editor: (by != EchoBy::Nobody).then(|| Follower { origin, ..Follower::default() }),
-            gated: bracketed,
-            editor_waits: by == EchoBy::Terminal,
-            patience: PATIENCE,
+            terminal: (source == EchoSource::Terminal).then(Follower::default),
+            editor: (source != EchoSource::None)
+                .then(|| Follower { origin, ..Follower::default() }),
+            uses_bracketed_paste: bracketed,
+            is_editor_pending: source == EchoSource::Terminal,
+            chars_left: CHARS_COMPARED_MAX,
         }
     }
 
-    /// Adds what is typed. Controls other than Enter are not echoed as themselves, and what comes
-    /// after them may stand elsewhere, so they end a line too.
+    /// Appends input. Control characters end a line, because they are not echoed as themselves and the text after them
+    /// may be echoed elsewhere.
     pub(super) fn extend(&mut self, text: &str) {
         for c in text.chars() {
             let c = if c.is_control() { '\n' } else { c };
@@ -112,15 +112,15 @@ impl Echo {
         }
     }
 
-    /// A line editor began to read; `gated` if it shows by bracketed paste when it does.
-    pub(super) fn editor_begins(&mut self, gated: bool) {
-        if self.editor_waits {
-            self.editor_waits = false;
-            self.gated = gated;
+    /// Notes that a line editor starts to read. `uses_bracketed_paste` says whether it sets that mode while it reads.
+    pub(super) fn start_editor(&mut self, uses_bracketed_paste: bool) {
+        if self.is_editor_pending {
+            self.is_editor_pending = false;
+            self.uses_bracketed_paste = uses_bracketed_paste;
         }
     }
 
-    /// Tells whether the character is echo. `release` gets the cells that turn out not to have been.
+    /// Returns whether the character is echo. Adds to `release` the cells that turn out not to be echo.
     pub(super) fn claims(
         &mut self,
         cell: EchoCell,
@@ -130,40 +130,42 @@ impl Echo {
     ) -> bool {
         let typed = &self.typed;
         let mut claimed = false;
-        self.patience = self.patience.saturating_sub(1);
+        self.chars_left = self.chars_left.saturating_sub(1);
         if let Some(terminal) = &mut self.terminal {
             claimed = terminal.claims(typed, cell, c, release);
         }
-        let editing = !self.editor_waits && (bracketed || !self.gated);
+        let editing = !self.is_editor_pending && (bracketed || !self.uses_bracketed_paste);
         if let Some(editor) = self.editor.as_mut().filter(|_| editing && !claimed) {
             claimed = editor.claims(typed, cell, c, release);
         }
         claimed
     }
 
-    /// Tells whether more of the same line may be typed.
-    pub(super) fn is_open(&self) -> bool {
+    /// Returns whether the last line of the input is incomplete.
+    pub(super) fn is_line_open(&self) -> bool {
         self.typed.last().is_some_and(|&last| last != '\n')
     }
 
-    /// Tells whether nobody echoes at the moment, so that nothing need be compared.
+    /// Returns whether no source echoes at the moment, so that nothing need be compared.
     pub(super) fn is_idle(&self, bracketed: bool) -> bool {
-        let over = |follower: &Follower| follower.is_over(&self.typed);
-        // An editor draws again what it has echoed, so it is never over while it reads.
-        let editor_rests = self.editor.is_none() || self.editor_waits || self.gated && !bracketed;
-        self.patience == 0 || editor_rests && self.terminal.as_ref().is_none_or(over)
+        let is_done = |follower: &Follower| follower.is_done(&self.typed);
+        // An editor redraws text that it has echoed, so it is never done while it reads.
+        let is_editor_idle = self.editor.is_none()
+            || self.is_editor_pending
+            || self.uses_bracketed_paste && !bracketed;
+        self.chars_left == 0 || is_editor_idle && self.terminal.as_ref().is_none_or(is_done)
     }
 }
 
 impl Follower {
-    /// The line that is echoed now.
+    /// Returns the line that is being echoed.
     fn line<'t>(&self, typed: &'t [char]) -> &'t [char] {
         let rest = typed.get(self.start..).unwrap_or_default();
         let end = rest.iter().position(|&c| c == '\n').unwrap_or(rest.len());
         &rest[..end]
     }
 
-    fn is_over(&self, typed: &[char]) -> bool {
+    fn is_done(&self, typed: &[char]) -> bool {
         self.line(typed).is_empty()
     }
 
@@ -178,11 +180,11 @@ impl Follower {
             return true;
         }
         let line = self.line(typed);
-        if line.is_empty() || !self.goes_on(line, cell, c, release) {
+        if line.is_empty() || !self.extends_chain(line, cell, c, release) {
             return false;
         }
         let complete = self.chains.iter().position(|chain| chain.len() == line.len());
-        // A line without Enter is not over: more may be typed to it.
+        // A line without Enter is not complete: more input may be appended.
         let entered = typed.get(self.start + line.len()) == Some(&'\n');
         if let Some(complete) = complete.filter(|_| entered) {
             let chain = self.chains.swap_remove(complete);
@@ -191,18 +193,18 @@ impl Follower {
             self.start += line.len() + 1;
             release.extend(self.chains.drain(..).flatten());
         }
-        // What chance had claimed may be echo all the same.
-        release.retain(|&cell| !self.holds(cell));
+        // A cell of a dropped chain may also belong to another chain.
+        release.retain(|&cell| !self.contains(cell));
         true
     }
 
-    fn holds(&self, cell: EchoCell) -> bool {
+    fn contains(&self, cell: EchoCell) -> bool {
         let echoed = self.echoed.iter().map(|(_, echoed)| echoed);
         self.chains.iter().flatten().chain(echoed).any(|held| held.is_at(cell))
     }
 
-    /// Tells whether the character continues a chain, redraws a part of one or begins one.
-    fn goes_on(
+    /// Returns whether the character extends a chain, redraws a part of one or starts one.
+    fn extends_chain(
         &mut self,
         line: &[char],
         cell: EchoCell,
@@ -214,7 +216,7 @@ impl Follower {
                 if line[at] == c {
                     return true;
                 }
-                // Something else stands there now.
+                // The cell now shows other text, so the rest of the chain is invalid.
                 release.extend(chain.drain(at + 1..));
                 chain.truncate(at);
             }
@@ -225,8 +227,8 @@ impl Follower {
             }
         }
         self.chains.retain(|chain| !chain.is_empty());
-        let misplaced = self.origin.is_some_and(|origin| self.start == 0 && !origin.is_at(cell));
-        if line[0] != c || misplaced {
+        let is_misplaced = self.origin.is_some_and(|origin| self.start == 0 && !origin.is_at(cell));
+        if line[0] != c || is_misplaced {
             return false;
         }
         if self.chains.len() == CHAINS_MAX {

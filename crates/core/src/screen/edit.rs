@@ -1,4 +1,4 @@
-//! Erasing, inserting and deleting.
+//! Erasing, inserting and deleting cells and lines.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use super::perform::Performer;
 use super::{Position, Screen};
 
 impl Screen {
-    /// What an erased cell becomes: blank, in the pen's background, and drawn now.
+    /// Returns an erased cell: blank, in the pen's background, drawn now.
     pub(super) fn erased_cell(&mut self) -> Cell {
         Cell { tick: self.tick, ..self.blank_cell() }
     }
 
-    /// What comes in when something scrolls: the same, and not drawn.
+    /// Returns the cell that fills the gap left by scrolling: like an erased one, but not drawn.
     pub(super) fn blank_cell(&mut self) -> Cell {
         let style = self.pen.style.erased();
-        Cell { glyph: Glyph::BLANK, style: self.styles.number(&style), tick: crate::Tick(0) }
+        Cell { glyph: Glyph::BLANK, style: self.styles.number(&style), tick: crate::Tick::NEVER }
     }
 }
 
 impl Performer<'_, '_> {
-    /// Erases whole cells; `selective` leaves the protected ones.
+    /// Erases cells. A `selective` erase keeps protected cells.
     pub(super) fn erase(&mut self, area: &Area, selective: bool) {
         self.before_loss(area);
         let blank = self.screen.erased_cell();
@@ -101,7 +101,7 @@ impl Performer<'_, '_> {
             return;
         }
         let cols = col..self.screen.margins.cols.end;
-        // The cells that move make another text of the whole row.
+        // Moving a part of the row changes its text.
         self.before_loss(&Area { rows: row..row + 1, cols: cols.clone() });
         let blank = self.screen.erased_cell();
         shift(self.screen.grid_mut().row_mut(row), cols, blank);
@@ -114,7 +114,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// DL. What it removes is not scrollback: the program deleted it.
+    /// DL. Deleted lines do not become scrollback.
     pub(super) fn delete_lines(&mut self, n: usize) {
         if let Some(area) = self.lines_below() {
             let n = n.min(area.rows.len());
@@ -124,8 +124,8 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// The area from the cursor's row to the bottom margin, if the cursor is between the margins.
-    /// The cursor stays in its column, as in most terminals; DEC's would go to the left margin.
+    /// Returns the area from the cursor's row to the bottom margin, or `None` if the cursor is outside the margins. The
+    /// cursor keeps its column, as in most terminals; DEC terminals move it to the left margin.
     fn lines_below(&mut self) -> Option<Area> {
         let s = &mut *self.screen;
         let Position { row, .. } = s.position;
@@ -164,7 +164,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// SL and SR: moves what is between the margins sideways.
+    /// SL and SR: scrolls the area between the margins sideways.
     pub(super) fn scroll_sideways(&mut self, n: usize, left: bool) {
         let start = self.screen.margins.cols.start;
         if left { self.delete_columns(start, n) } else { self.insert_columns(start, n) }

@@ -1,46 +1,46 @@
-//! What happened and left no trace on the screen, and the sequences that were not known.
+//! Events that leave no trace on the screen, and the count of unknown sequences.
 
 use super::Screen;
 use crate::{Line, Tick};
 
-/// Events kept until they are taken; what comes on top is counted and dropped. One read from a
-/// terminal, 4 095 bytes, holds fewer.
+/// The maximum number of queued events. Further events are dropped and counted. One read from a terminal, 4 095 bytes,
+/// holds fewer.
 pub const EVENTS_MAX: usize = 4096;
 
-/// Kinds of unknown sequences that are told apart.
+/// The maximum number of kinds of unknown sequences that are counted separately.
 pub const UNKNOWN_MAX: usize = 64;
 
-/// Characters kept of a mark's parameters: they may hold the longest path there is.
+/// The maximum length of a mark's parameters in characters: room for the longest possible path.
 pub const MARK_MAX: usize = 5_000;
 
-/// Something that happened and left no trace on the screen.
+/// An event that leaves no trace on the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The bell rang.
+    /// The bell.
     Bell,
-    /// The program wants the user's attention (OSC 9 and 777).
+    /// A notification for the user (OSC 9 and 777).
     Notification {
-        /// Its title, if it has one.
+        /// The title, if any.
         title: Option<String>,
-        /// Its text.
+        /// The text.
         body: String,
     },
-    /// A shell's mark (OSC 133).
+    /// A shell mark (OSC 133).
     Mark(Mark),
 }
 
-/// A shell's mark: where a prompt, a command or its output begins or ends.
+/// A shell mark: the start or the end of a prompt, a command or its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// `A` before the prompt, `B` after it, `C` before the output, `D` after it, or another letter.
     pub kind: char,
-    /// What follows the kind, as it came.
+    /// The unparsed parameters after the kind.
     pub params: String,
-    /// The cursor's line at that moment.
+    /// The line of the cursor at the mark.
     pub line: Line,
-    /// The cursor's column, from 0.
+    /// The column of the cursor at the mark, from 0.
     pub col: usize,
-    /// The tick at that moment.
+    /// The tick at the mark.
     pub tick: Tick,
 }
 

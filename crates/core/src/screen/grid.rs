@@ -1,7 +1,7 @@
-//! The cells of one screen and the ways they move. It knows no escape sequence and no mode.
+//! The cells of one screen and how they move. Must not know any escape sequence or mode.
 //!
-//! Rows and columns count from 0; ranges exclude their end. Rows are moved, not copied, when the
-//! screen scrolls: a row that only moved keeps the rendering that frames share.
+//! Rows and columns count from 0. Scrolling moves rows instead of copying them, so a row that only moved keeps the
+//! rendering that frames share.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -16,14 +16,14 @@ use crate::row::Row;
 #[derive(Clone, Debug)]
 pub(crate) struct GridRow {
     cells: Box<[Cell]>,
-    /// Cells from here on are pristine, so clearing a row costs what was written to it.
+    /// Cells from this column on are pristine, so clearing a row costs only the cells that were used.
     used: usize,
     /// At least the newest tick of any cell.
     tick: Tick,
     wrapped: bool,
-    /// Text came here because it did not fit into the row above.
+    /// The row continues the text of the row above, which did not fit there.
     continued: bool,
-    /// Made when somebody asks for it, and again after the row changed.
+    /// Created on demand, and again after the row changed.
     rendered: OnceCell<Arc<Row>>,
 }
 
@@ -32,14 +32,14 @@ impl GridRow {
         GridRow {
             cells: vec![Cell::PRISTINE; cols].into_boxed_slice(),
             used: 0,
-            tick: Tick(0),
+            tick: Tick::NEVER,
             wrapped: false,
             continued: false,
             rendered: OnceCell::new(),
         }
     }
 
-    /// A row of the given cells, whatever their number.
+    /// Creates a row of `cells`, padded or truncated to `cols`.
     pub(crate) fn from_cells(mut cells: Vec<Cell>, cols: usize, wrapped: bool) -> GridRow {
         cells.resize(cols, Cell::PRISTINE);
         let used = cells.iter().rposition(|c| *c != Cell::PRISTINE).map_or(0, |last| last + 1);
@@ -52,7 +52,7 @@ impl GridRow {
         &self.cells
     }
 
-    /// The cells up to the last that is not pristine.
+    /// Returns the cells up to the last one that is not pristine.
     pub(crate) fn used_cells(&self) -> &[Cell] {
         &self.cells[..self.used]
     }
@@ -80,7 +80,7 @@ impl GridRow {
         }
     }
 
-    /// The cells `cols`, about to be changed at `tick`.
+    /// Returns the cells of `cols` for a change at `tick`.
     fn edit(&mut self, cols: Range<usize>, tick: Tick) -> &mut [Cell] {
         self.used = self.used.max(cols.end);
         self.tick = self.tick.max(tick);
@@ -88,7 +88,7 @@ impl GridRow {
         &mut self.cells[cols]
     }
 
-    /// Writes ASCII from `col` on, each byte a copy of `cell` with that glyph.
+    /// Writes ASCII from `col` on. Each byte becomes a copy of `cell` with its glyph.
     pub(crate) fn write_ascii(&mut self, col: usize, text: &[u8], cell: Cell, protected: bool) {
         self.split_wide(col, cell.tick);
         self.split_wide(col + text.len(), cell.tick);
@@ -98,14 +98,14 @@ impl GridRow {
         }
     }
 
-    /// Writes cells from `col` on; wide ones come with their spacers.
+    /// Writes cells from `col` on. Wide cells must include their spacers.
     pub(crate) fn write_cells(&mut self, col: usize, cells: &[Cell], tick: Tick) {
         self.split_wide(col, tick);
         self.split_wide(col + cells.len(), tick);
         self.edit(col..col + cells.len(), tick).copy_from_slice(cells);
     }
 
-    /// Writes a cell, and a spacer behind it if it is wide.
+    /// Writes a cell, followed by a spacer if it is wide.
     pub(crate) fn write(&mut self, col: usize, cell: Cell) {
         let to = col + 1 + usize::from(cell.glyph.is_wide());
         self.split_wide(col, cell.tick);
@@ -115,10 +115,10 @@ impl GridRow {
         if let Some(spacer) = cells.get_mut(1) {
             *spacer = Cell { glyph: Glyph::spacer().protected(cell.glyph.is_protected()), ..cell };
         }
-        self.unwrap_single();
+        self.unwrap_single_column();
     }
 
-    /// Changes the cell at `col` in place; the caller keeps wide characters whole.
+    /// Replaces the cell at `col`. The caller keeps wide characters whole.
     pub(crate) fn update(&mut self, col: usize, cell: Cell) {
         self.edit(col..col + 1, cell.tick)[0] = cell;
     }
@@ -131,25 +131,25 @@ impl GridRow {
         self.split_wide(cols.start, blank.tick);
         self.split_wide(cols.end, blank.tick);
         self.edit(cols, blank.tick).fill(blank);
-        self.unwrap_single();
+        self.unwrap_single_column();
     }
 
-    /// Sets `cols` to `blank`; a row that loses its end so does not go on in the next one.
+    /// Sets `cols` to `blank`. A row whose end is erased is not wrapped any more.
     pub(crate) fn erase(&mut self, cols: Range<usize>, blank: Cell) {
         let Range { start, end } = cols;
         self.fill(cols, blank);
-        self.unwrap_if_open(end);
+        self.unwrap_if_last_blank(end);
         self.continued &= start > 0;
     }
 
-    /// Erases the cells of `cols` that are not protected.
+    /// Erases the unprotected cells of `cols`.
     pub(crate) fn erase_unprotected(&mut self, cols: Range<usize>, blank: Cell) {
         let end = cols.end;
         self.replace_unprotected(cols, |_| blank);
-        self.unwrap_if_open(end);
+        self.unwrap_if_last_blank(end);
     }
 
-    /// Replaces the cells of `cols` that are not protected.
+    /// Replaces the unprotected cells of `cols`.
     pub(crate) fn replace_unprotected(
         &mut self,
         cols: Range<usize>,
@@ -163,7 +163,7 @@ impl GridRow {
         }
     }
 
-    /// Moves the cells of `cols` right by `n`, `blank` coming in at the left.
+    /// Moves the cells of `cols` right by `n` and inserts `blank` at the left.
     pub(crate) fn insert(&mut self, cols: Range<usize>, n: usize, blank: Cell) {
         let n = n.min(cols.len());
         self.split_wide(cols.start, blank.tick);
@@ -172,10 +172,10 @@ impl GridRow {
         let cells = self.edit(cols.clone(), blank.tick);
         cells.copy_within(..cols.len() - n, n);
         cells[..n].fill(blank);
-        self.unwrap_if_open(cols.end);
+        self.unwrap_if_last_blank(cols.end);
     }
 
-    /// Moves the cells of `cols` left by `n`, `blank` coming in at the right.
+    /// Moves the cells of `cols` left by `n` and inserts `blank` at the right.
     pub(crate) fn delete(&mut self, cols: Range<usize>, n: usize, blank: Cell) {
         let n = n.min(cols.len());
         self.split_wide(cols.start, blank.tick);
@@ -184,27 +184,27 @@ impl GridRow {
         let cells = self.edit(cols.clone(), blank.tick);
         cells.copy_within(n.., 0);
         cells[cols.len() - n..].fill(blank);
-        self.unwrap_if_open(cols.end);
+        self.unwrap_if_last_blank(cols.end);
     }
 
-    /// A blank at the end of a wrapped row is where a wide character did not fit, and a row of one column
-    /// has no such place.
-    fn unwrap_single(&mut self) {
+    /// Unwraps a row of one column whose cell is blank. In a wider row a blank at the end may be the place where a wide
+    /// character did not fit; a single column has no such place.
+    fn unwrap_single_column(&mut self) {
         if self.cells.len() == 1 {
-            self.unwrap_if_open(1);
+            self.unwrap_if_last_blank(1);
         }
     }
 
-    /// A row whose last cell was emptied does not go on in the next one.
-    fn unwrap_if_open(&mut self, edited_to: usize) {
+    /// Unwraps the row if the edit blanked its last cell.
+    fn unwrap_if_last_blank(&mut self, edited_to: usize) {
         if edited_to == self.cells.len() && self.cells[edited_to - 1].glyph.is_blank() {
             self.wrapped = false;
         }
     }
 
-    /// Replaces the wide character, if there is one, whose halves would be parted at `col` by two
-    /// spaces in its style, as xterm does. The row changes at `tick`, but the spaces keep the tick of the
-    /// character: the program did not draw them, and what it draws is the half it asked for.
+    /// Replaces a wide character whose halves `col` would separate by two spaces in its style, as xterm does. The row
+    /// changes at `tick`, but the spaces keep the tick of the character: the program draws only the half that it
+    /// addressed.
     fn split_wide(&mut self, col: usize, tick: Tick) {
         if col < self.cells.len() && self.cells[col].glyph.is_spacer() {
             for cell in self.edit(col - 1..col + 1, tick) {
@@ -213,7 +213,7 @@ impl GridRow {
         }
     }
 
-    /// Makes the row new: nothing drawn, `blank` everywhere.
+    /// Resets the row to undrawn `blank` cells.
     fn clear(&mut self, blank: Cell) {
         if blank == Cell::PRISTINE {
             self.cells[..self.used].fill(blank);
@@ -228,9 +228,9 @@ impl GridRow {
         self.rendered.take();
     }
 
-    /// Tells whether a change of `cols` would lose something drawn at `tick` or later: one of them was, or
-    /// the row was and one of them is part of its text. The other halves of wide characters that the
-    /// edges cut count too.
+    /// Returns whether a change of `cols` would lose content drawn at `tick` or later. That is the case if one of the
+    /// cells was drawn since, or if any cell of the row was and one of `cols` is part of its text. Halves of wide
+    /// characters just outside `cols` are included.
     fn would_lose(&self, cols: Range<usize>, tick: Tick) -> bool {
         if self.tick < tick {
             return false;
@@ -262,7 +262,7 @@ impl Grid {
         Grid { rows: (0..rows).map(|_| GridRow::new(cols)).collect(), cols }
     }
 
-    /// A grid of the given rows.
+    /// Creates a grid of the given rows.
     pub(crate) fn from_rows(rows: VecDeque<GridRow>, cols: usize) -> Grid {
         debug_assert!(rows.iter().all(|row| row.cells.len() == cols));
         Grid { rows, cols }
@@ -288,48 +288,47 @@ impl Grid {
         self.rows[row].cells[col]
     }
 
-    /// The row's rendering, made anew only if the row changed since the last one was.
+    /// Returns the rendering of a row, creating it if the row changed since the last rendering.
     pub(crate) fn rendered(&self, row: usize, make: impl FnOnce(&GridRow) -> Arc<Row>) -> Arc<Row> {
         let row = &self.rows[row];
         Arc::clone(row.rendered.get_or_init(|| make(row)))
     }
 
-    /// Tells whether a change of the area would lose something drawn at `tick` or later.
+    /// Returns whether a change of the area would lose content drawn at `tick` or later.
     pub(crate) fn would_lose(&self, area: &Area, tick: Tick) -> bool {
         self.rows.range(area.rows.clone()).any(|row| row.would_lose(area.cols.clone(), tick))
     }
 
-    /// Moves the area up by `n` rows, `blank` coming in at the bottom. `leaving` is shown each row
-    /// that leaves, if whole rows do. Where they do not, wide characters that the edges cut are parted
-    /// at `tick`.
+    /// Moves the area up by `n` rows and inserts `blank` at the bottom. Calls `on_leave` for each row that leaves if
+    /// the area is as wide as the grid. In a narrower area, wide characters cut by its edges are split at `tick`.
     pub(crate) fn scroll_up(
         &mut self,
         area: &Area,
         n: usize,
         blank: Cell,
         tick: Tick,
-        mut leaving: impl FnMut(&GridRow),
+        mut on_leave: impl FnMut(&GridRow),
     ) {
         let n = n.min(area.rows.len());
         if area.cols == (0..self.cols) {
             for _ in 0..n {
                 let Some(mut row) = self.rows.remove(area.rows.start) else { return };
-                leaving(&row);
+                on_leave(&row);
                 row.clear(blank);
                 self.rows.insert(area.rows.end - 1, row);
             }
         } else {
-            self.part_cols(area, tick);
+            self.split_wide_at_edges(area, tick);
             for to in area.rows.start..area.rows.end - n {
                 self.move_cells(to + n, to, area.cols.clone());
             }
             self.fill_rows(area.rows.end - n..area.rows.end, area.cols.clone(), blank);
         }
-        self.part_rows(area.rows.start);
-        self.part_rows(area.rows.end - n);
+        self.unwrap_above(area.rows.start);
+        self.unwrap_above(area.rows.end - n);
     }
 
-    /// Moves the area down by `n` rows, `blank` coming in at the top.
+    /// Moves the area down by `n` rows and inserts `blank` at the top.
     pub(crate) fn scroll_down(&mut self, area: &Area, n: usize, blank: Cell, tick: Tick) {
         let n = n.min(area.rows.len());
         if area.cols == (0..self.cols) {
@@ -339,25 +338,25 @@ impl Grid {
                 self.rows.insert(area.rows.start, row);
             }
         } else {
-            self.part_cols(area, tick);
+            self.split_wide_at_edges(area, tick);
             for to in (area.rows.start + n..area.rows.end).rev() {
                 self.move_cells(to - n, to, area.cols.clone());
             }
             self.fill_rows(area.rows.start..area.rows.start + n, area.cols.clone(), blank);
         }
-        self.part_rows(area.rows.start);
-        self.part_rows(area.rows.end);
+        self.unwrap_above(area.rows.start);
+        self.unwrap_above(area.rows.end);
     }
 
-    /// Ends the line above `row`: what it went on in has moved away.
-    fn part_rows(&mut self, row: usize) {
+    /// Marks the row above `row` as not wrapped, because its continuation moved.
+    fn unwrap_above(&mut self, row: usize) {
         if row > 0 {
             self.rows[row - 1].set_wrapped(false);
         }
     }
 
-    /// Replaces the wide characters that the sides of the area cut.
-    fn part_cols(&mut self, area: &Area, tick: Tick) {
+    /// Replaces the wide characters that the left and right edges of the area cut.
+    fn split_wide_at_edges(&mut self, area: &Area, tick: Tick) {
         for row in self.rows.range_mut(area.rows.clone()) {
             row.split_wide(area.cols.start, tick);
             row.split_wide(area.cols.end, tick);
@@ -376,7 +375,7 @@ impl Grid {
         let cells = source.cells[cols.clone()].to_vec();
         let target = &mut self.rows[to];
         target.edit(cols.clone(), tick).copy_from_slice(&cells);
-        target.unwrap_if_open(cols.end);
+        target.unwrap_if_last_blank(cols.end);
     }
 
     /// Changes the number of columns without moving text between rows.
@@ -392,7 +391,7 @@ impl Grid {
         self.cols = cols;
     }
 
-    /// Changes every cell's glyph and style number, when a table was swept.
+    /// Changes the glyph and style numbers of every used cell, after a table was swept.
     pub(crate) fn renumber(&mut self, mut change: impl FnMut(&mut Cell)) {
         for row in &mut self.rows {
             row.cells[..row.used].iter_mut().for_each(&mut change);

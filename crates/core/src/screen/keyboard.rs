@@ -1,14 +1,14 @@
-//! What the program asked of the keyboard: kitty's protocol and xterm's modifyOtherKeys.
+//! Keyboard protocols that a program can enable: kitty's and xterm's modifyOtherKeys.
 
 use std::collections::VecDeque;
 
-/// Entries kept of each stack of flags; a program that pushes more loses its oldest, as in kitty.
+/// The maximum depth of each stack of flags. The oldest entry is dropped when it is full, as in kitty.
 pub(crate) const STACK_MAX: usize = 16;
 
-/// The flags of kitty's protocol that are defined.
+/// All flags that kitty's protocol defines.
 const FLAGS: u16 = 0b1_1111;
 
-/// One screen's stack of kitty flags; the main and the alternate screen have one each.
+/// The stack of kitty flags of one screen. The main and the alternate screen have separate stacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyboardFlags {
     pub(crate) current: u8,
@@ -30,7 +30,7 @@ impl KeyboardFlags {
         }
     }
 
-    /// Sets all flags (1), sets some (2), or resets some (3).
+    /// Replaces the flags (1), sets some (2), or resets some (3).
     pub(crate) fn set(&mut self, flags: u16, how: u16) {
         let flags = (flags & FLAGS) as u8;
         match how {

@@ -1,4 +1,4 @@
-//! The hyperlinks of OSC 8. Only the newest are kept: a cell whose link was forgotten has none.
+//! The hyperlinks of OSC 8. Only the newest are kept: older cells lose their links.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -6,14 +6,13 @@ use std::hash::BuildHasherDefault;
 use crate::intern::FastHasher;
 use crate::style::LinkId;
 
-/// Links kept. A screen full of links has fewer; a program that opens new ones for ever loses the
-/// oldest.
+/// The maximum number of links. A screen full of links has fewer.
 pub const LINKS_MAX: usize = 4096;
 
-/// The longest address kept, as other terminals have it. A longer one is no link.
+/// The maximum length of a URI in bytes, as in other terminals. A longer URI makes no link.
 const URI_MAX: usize = 2083;
 
-/// The longest id kept.
+/// The maximum length of an ID in bytes.
 const ID_MAX: usize = 250;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +21,7 @@ struct Link {
     uri: Box<str>,
 }
 
-/// The newest links, by their numbers.
+/// The newest links, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     first: u32,
@@ -31,8 +30,8 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The number of a link; the same one again for the same id and address, so that drawing a
-    /// link anew does not change how it looks.
+    /// Returns the number of a link. The same ID and URI give the same number, so that redrawing a link does not change
+    /// its style.
     pub(crate) fn open(&mut self, id: &str, uri: &str) -> Option<LinkId> {
         if uri.is_empty() || uri.len() > URI_MAX || id.len() > ID_MAX {
             return None;
@@ -57,12 +56,12 @@ impl Links {
         self.links.get(id.0.checked_sub(self.first)? as usize)
     }
 
-    /// The address of a link.
+    /// Returns the URI of a link.
     pub(crate) fn uri(&self, id: LinkId) -> Option<&str> {
         self.get(id).map(|link| &*link.uri)
     }
 
-    /// The id that the program gave a link; empty if it gave none.
+    /// Returns the ID that the program gave a link, or an empty string.
     pub(crate) fn id(&self, id: LinkId) -> &str {
         self.get(id).map_or("", |link| &link.id)
     }

@@ -1,11 +1,11 @@
-//! The emulator: bytes in; rows, cursor, modes, title, replies and events out.
+//! The terminal emulator: takes bytes, produces rows, cursor, modes, title, replies and events.
 //!
-//! It behaves as xterm does, and it is its own because no other one knows when a cell was drawn or
-//! lets anybody look before a cell disappears (docs/decisions/0001). The parts:
+//! It behaves like xterm. No existing library records when each cell was drawn or reports a cell before it disappears,
+//! so it is our own (docs/decisions/0001). The parts:
 //!
-//! - `parser`: bytes into actions, nothing of their meaning;
-//! - `perform` and below: what each action does, one file a family;
-//! - `grid`, `cell`: the cells and how they move, nothing of any sequence.
+//! - `parser`: splits bytes into actions; must not know the meaning of sequences.
+//! - `perform` and the files that it calls: execute the actions, one file per family of sequences.
+//! - `grid`, `cell`: the cells and how they move; must not know any sequence.
 
 mod cell;
 mod charset;
@@ -17,7 +17,6 @@ mod echo;
 mod edit;
 mod event;
 mod grid;
-mod heal;
 mod keyboard;
 mod links;
 mod modes;
@@ -26,6 +25,7 @@ mod palette;
 mod parser;
 mod perform;
 mod print;
+mod reconcile;
 mod rect;
 mod report;
 mod reset;
@@ -52,7 +52,7 @@ use cell::Cell;
 use charset::Charsets;
 pub use clusters::CLUSTERS_MAX;
 use clusters::Clusters;
-pub use echo::{ECHO_MAX, EchoBy};
+pub use echo::{ECHO_MAX, EchoSource};
 use echo::{Echo, EchoCell};
 pub use event::{EVENTS_MAX, Event, MARK_MAX, Mark, UNKNOWN_MAX};
 use grid::{Area, Grid};
@@ -67,25 +67,25 @@ use parser::Parser;
 use perform::Performer;
 pub use text::{COL_MARKS_MAX, ROW_MARKS_MIN};
 
-/// The most columns a screen can have. No display is wider, and it bounds what a program can cost.
+/// The maximum number of columns. No display is wider, and the limit bounds the cost that a program can cause.
 pub const COLS_MAX: usize = 1000;
 
-/// The most rows a screen can have, for the same reasons.
+/// The maximum number of rows, for the same reasons.
 pub const ROWS_MAX: usize = 500;
 
-/// Bytes of replies kept until they are taken. A program that asks and never reads gets no more.
+/// The maximum size of the reply buffer in bytes. Replies that do not fit are dropped.
 pub const REPLIES_MAX: usize = 64 * 1024;
 
-/// Characters kept of a title, a notification or a directory.
+/// The maximum length in characters of a title, a notification or a directory.
 pub const TITLE_MAX: usize = 1024;
 
-/// The work of any action, in cells, besides the cells that it touches.
+/// The base cost of any action, in cells. The cells that the action touches are added to it.
 const ACTION_WORK: usize = 8;
 
-/// Titles that can be pushed.
+/// The maximum depth of the title stack.
 const TITLE_STACK_MAX: usize = 16;
 
-/// A position and whether the next character goes to the next row first.
+/// A cursor position, and whether the next character wraps to the next row first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Position {
     row: usize,
@@ -93,19 +93,19 @@ struct Position {
     pending_wrap: bool,
 }
 
-/// What new cells look like.
+/// The attributes of newly written cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pen {
     style: Style,
-    /// The style's number in the table.
+    /// The number of the style in the table of styles.
     number: u32,
-    /// Cells are protected from selective erase (DECSCA).
+    /// DECSCA: new cells are protected from selective erase.
     protected: bool,
 }
 
-/// What DECSC keeps.
+/// The state that DECSC saves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Saved {
+struct SavedCursor {
     position: Position,
     style: Style,
     protected: bool,
@@ -113,14 +113,14 @@ struct Saved {
     origin: bool,
 }
 
-/// A terminal's screen. See the [crate's text](crate) for how it is used.
+/// A terminal's screen. The [crate documentation](crate) explains its use.
 #[derive(Clone, Debug)]
 pub struct Screen {
     parser: Parser,
     cols: usize,
     rows: usize,
     main: Grid,
-    /// Made when it is first switched to.
+    /// Created at the first switch to the alternate screen.
     alternate: Option<Grid>,
     is_alternate: bool,
     scrollback: Scrollback,
@@ -128,13 +128,13 @@ pub struct Screen {
     tick: Tick,
 
     position: Position,
-    /// Where the cursor was when the main screen was left; only meant while it is.
+    /// The cursor of the main screen. Valid only while the alternate screen is shown.
     main_position: Position,
     pen: Pen,
     charsets: Charsets,
-    /// By screen: the main one's first.
-    saved: [Saved; 2],
-    /// The scrolling area; its columns are the whole row unless DECLRMM is set.
+    /// One per screen, the main screen's first.
+    saved: [SavedCursor; 2],
+    /// The scrolling area. Its columns are the whole row unless DECLRMM is set.
     margins: Area,
     modes: Modes,
     saved_modes: BTreeMap<u16, bool>,
@@ -142,20 +142,20 @@ pub struct Screen {
     cursor_shape: CursorShape,
     mouse_tracking: MouseTracking,
     mouse_encoding: MouseEncoding,
-    /// By screen, like `saved`.
+    /// One per screen, like `saved`.
     keyboard: [KeyboardFlags; 2],
     modify_other_keys: u8,
-    /// DECSACE: attribute changes apply to the rectangle and not to the text between its corners.
+    /// DECSACE: attribute changes apply to the rectangle instead of the text between its corners.
     rectangular_attrs: bool,
-    /// Replies use 8-bit controls (S8C1T).
+    /// S8C1T: replies use 8-bit controls.
     eight_bit: bool,
     /// See [`Screen::follow_tmux`].
     follows_tmux: bool,
     /// See [`Screen::set_answers_checksums`].
     answers_checksums: bool,
-    /// What was just printed, if nothing else came since: REP repeats it, and what comes next may
-    /// be part of its cluster.
-    printed: Option<char>,
+    /// The last action's character if that action printed one. REP repeats it, and the next character may join its
+    /// cluster.
+    last_printed: Option<char>,
 
     title: String,
     title_stack: VecDeque<String>,
@@ -165,26 +165,26 @@ pub struct Screen {
     clusters: Clusters,
     links: Links,
 
-    /// What was typed, while its echo may come.
+    /// The input whose echo is expected.
     echo: Option<Box<Echo>>,
     replies: Vec<u8>,
     events: VecDeque<Event>,
     events_lost: u64,
-    /// A shell's mark came: whoever feeds may want to look before anything follows it.
-    mark_came: bool,
+    /// A shell mark was received. Feeding stops after it, so that the caller can examine the screen at the mark.
+    mark_received: bool,
     unknown: BTreeMap<String, u64>,
-    /// The work that was done since it was last limited, and the limit. See [`Screen::limit_work`].
+    /// The work done since the limit was last set, and that limit. See [`Screen::limit_work`].
     work: u64,
     work_max: u64,
-    /// The parts of a row on its way to the scrollback; kept to save allocations.
+    /// A buffer for a row that is moved to the scrollback, reused to avoid allocations.
     parts: RowParts,
-    /// Cells on their way to a row; kept for the same reason.
+    /// A buffer for cells that are about to be written to a row, reused to avoid allocations.
     cells: Vec<Cell>,
 }
 
 impl Screen {
-    /// A blank screen that keeps at most `scrollback` lines that left it. A size beyond
-    /// [`COLS_MAX`] and [`ROWS_MAX`], or of nothing, is brought within.
+    /// Creates a blank screen with a scrollback of at most `scrollback` lines. Clamps the size to
+    /// between 1x1 and [`COLS_MAX`]x[`ROWS_MAX`].
     pub fn new(cols: usize, rows: usize, scrollback: usize) -> Screen {
         let (cols, rows) = (cols.clamp(1, COLS_MAX), rows.clamp(1, ROWS_MAX));
         Screen {
@@ -201,7 +201,7 @@ impl Screen {
             main_position: Position::default(),
             pen: Pen::default(),
             charsets: Charsets::default(),
-            saved: [Saved::default(); 2],
+            saved: [SavedCursor::default(); 2],
             margins: Area { rows: 0..rows, cols: 0..cols },
             modes: Modes::default(),
             saved_modes: BTreeMap::new(),
@@ -213,7 +213,7 @@ impl Screen {
             modify_other_keys: 0,
             rectangular_attrs: false,
             eight_bit: false,
-            printed: None,
+            last_printed: None,
             title: String::new(),
             title_stack: VecDeque::new(),
             cwd: None,
@@ -225,7 +225,7 @@ impl Screen {
             replies: Vec::new(),
             events: VecDeque::new(),
             events_lost: 0,
-            mark_came: false,
+            mark_received: false,
             unknown: BTreeMap::new(),
             work: 0,
             work_max: u64::MAX,
@@ -236,50 +236,49 @@ impl Screen {
         }
     }
 
-    /// Feeds bytes that the program printed.
+    /// Feeds output of the program.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             self.feed_update(&mut bytes, None);
         }
     }
 
-    /// As [`feed`](Self::feed), and calls `look` before a cell that was drawn since the last look
-    /// is erased, overwritten or scrolled away. What a look has seen is older than what is drawn
-    /// after it: the [tick](Self::tick) goes up by one.
-    pub fn feed_watched(&mut self, mut bytes: &[u8], look: &mut dyn FnMut(&Screen)) {
+    /// Like [`feed`](Self::feed), but calls `observe` before a cell that was drawn since the last observation is
+    /// erased, overwritten or scrolled away. Each observation advances the [tick](Self::tick), so that later drawing is
+    /// newer than everything observed.
+    pub fn feed_observed(&mut self, mut bytes: &[u8], observe: &mut dyn FnMut(&Screen)) {
         while !bytes.is_empty() {
-            self.feed_update(&mut bytes, Some(look));
+            self.feed_update(&mut bytes, Some(observe));
         }
     }
 
-    /// Feeds bytes up to the beginning or the end of a synchronized update if there is one among them,
-    /// moments at which the screen is complete, to a shell's mark, or until the limit of work is reached; the rest stays
-    /// in `bytes`.
-    pub fn feed_update(&mut self, bytes: &mut &[u8], look: Option<&mut dyn FnMut(&Screen)>) {
-        // The parser is apart from the rest while it lasts, so that its strings can be borrowed.
+    /// Feeds bytes until a synchronized update starts or ends, a shell mark is received, or the work limit is reached.
+    /// Leaves the remaining bytes in `bytes`. The screen is complete at the start and the end of an update.
+    pub fn feed_update(&mut self, bytes: &mut &[u8], observe: Option<&mut dyn FnMut(&Screen)>) {
+        // Moved out of `self` so that its strings can be borrowed while the screen changes.
         let mut parser = std::mem::take(&mut self.parser);
-        let mut performer = Performer::new(self, look);
+        let mut performer = Performer::new(self, observe);
         let updating = performer.screen.is_synchronized();
         while let Some(action) = parser.next(bytes) {
             performer.screen.add_work(ACTION_WORK);
             performer.perform(action, &parser);
-            let mark_came = std::mem::take(&mut performer.screen.mark_came);
+            let mark_received = std::mem::take(&mut performer.screen.mark_received);
             let screen = &*performer.screen;
-            if mark_came || screen.is_synchronized() != updating || screen.work_left() == 0 {
+            if mark_received || screen.is_synchronized() != updating || screen.work_left() == 0 {
                 break;
             }
         }
         self.parser = parser;
     }
 
-    /// Limits the work of the calls of [`feed_update`](Self::feed_update) that follow. A unit is about one cell that is
-    /// read or written. A few bytes can change every cell of the screen, so a limit of bytes does not limit time. The
-    /// sequence that reaches the limit is completed.
+    /// Limits the work of the following calls of [`feed_update`](Self::feed_update). A unit is about one cell read or
+    /// written. A limit in bytes would not bound the time, because a few bytes can change every cell. The sequence that
+    /// reaches the limit is completed.
     pub fn limit_work(&mut self, units: u64) {
         (self.work, self.work_max) = (0, units);
     }
 
-    /// Returns how much work is left of the limit.
+    /// Returns the work left before the limit.
     pub fn work_left(&self) -> u64 {
         self.work_max.saturating_sub(self.work)
     }
@@ -289,38 +288,38 @@ impl Screen {
         self.work = self.work.saturating_add(units as u64);
     }
 
-    /// Says what is about to be typed, so that its echo is known as such; see `echo.rs`. On the
-    /// alternate screen nothing is: a full-screen program shows what was typed because it means to.
-    pub fn expect_echo(&mut self, text: &str, by: EchoBy) {
-        if self.is_alternate || by == EchoBy::Nobody {
+    /// Announces input that is about to be sent, so that its echo is recognised; see `echo.rs`. Does nothing on the
+    /// alternate screen: a full-screen program draws input deliberately.
+    pub fn expect_echo(&mut self, text: &str, source: EchoSource) {
+        if self.is_alternate || source == EchoSource::None {
             self.echo = None;
             return;
         }
         let bracketed = self.has_bracketed_paste();
-        let open = self.echo.take().filter(|echo| echo.is_open());
+        let open = self.echo.take().filter(|echo| echo.is_line_open());
         let Position { row, col, .. } = self.position;
         let cursor = EchoCell::new(self.line(row), col, 1);
-        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(by, bracketed, cursor)));
+        let mut echo = open.unwrap_or_else(|| Box::new(Echo::new(source, bracketed, cursor)));
         echo.extend(text);
         self.echo = Some(echo);
     }
 
-    /// Says that the program has begun to read keys and not lines, as a line editor does.
-    pub fn line_editor_begins(&mut self) {
+    /// Notes that the program now reads keys instead of lines, as a line editor does.
+    pub fn note_line_editor(&mut self) {
         let bracketed = self.has_bracketed_paste();
         if let Some(echo) = &mut self.echo {
-            echo.editor_begins(bracketed);
+            echo.start_editor(bracketed);
         }
     }
 
-    /// Tells whether what is printed now may be echo.
+    /// Returns whether characters printed now may be echo.
     #[inline]
     fn has_echo(&self) -> bool {
         let bracketed = self.has_bracketed_paste();
         self.echo.as_ref().is_some_and(|echo| !self.is_alternate && !echo.is_idle(bracketed))
     }
 
-    /// The tick for a character that is drawn now: none if it is echo.
+    /// Returns the tick for a character that is drawn now: [`Tick::ECHO`] if it is echo.
     fn tick_for(&mut self, row: usize, col: usize, c: char, width: usize) -> Tick {
         let bracketed = self.has_bracketed_paste();
         let cell = EchoCell::new(self.line(row), col, width);
@@ -328,17 +327,17 @@ impl Screen {
         let mut release = Vec::new();
         let claimed = echo.claims(cell, c, bracketed, &mut release);
         for cell in release {
-            self.give_back(cell);
+            self.mark_drawn(cell);
         }
-        if claimed { Tick(0) } else { self.tick }
+        if claimed { Tick::ECHO } else { self.tick }
     }
 
-    /// A cell was not echo after all: it counts as drawn now.
-    fn give_back(&mut self, cell: EchoCell) {
+    /// Marks a cell as drawn now that was taken for echo and is not.
+    fn mark_drawn(&mut self, cell: EchoCell) {
         let row = (0..self.rows).find(|&row| self.lines.number(row) == cell.line);
         if let Some(row) = row.filter(|_| cell.col < self.cols) {
             let old = self.grid().cell(row, cell.col);
-            if old.tick == Tick(0) && !old.glyph.is_blank() {
+            if old.tick == Tick::ECHO && !old.glyph.is_blank() {
                 let tick = self.tick;
                 self.grid_mut().row_mut(row).update(cell.col, Cell { tick, ..old });
             }
@@ -363,7 +362,7 @@ impl Screen {
         usize::from(self.is_alternate)
     }
 
-    fn everything(&self) -> Area {
+    fn whole_area(&self) -> Area {
         Area { rows: 0..self.rows, cols: 0..self.cols }
     }
 
@@ -376,7 +375,7 @@ impl Screen {
         self.pen.number = self.styles.number(&style);
     }
 
-    /// Forgets the styles and clusters that no cell uses any more, when there are many.
+    /// Removes unused styles and clusters from the tables when the tables are full.
     fn sweep_tables(&mut self) {
         if self.styles.is_full() {
             let mut used = vec![false; self.styles.len()];
@@ -393,7 +392,7 @@ impl Screen {
         }
     }
 
-    /// Forgets the clusters that no cell uses any more.
+    /// Removes unused clusters from the table.
     fn sweep_clusters(&mut self) {
         let mut used = vec![false; self.clusters.len()];
         self.add_work(2 * self.rows * self.cols);
@@ -418,7 +417,7 @@ impl Screen {
     }
 }
 
-/// A stop every eight columns.
+/// Returns tab stops at every eighth column.
 fn default_tabs(cols: usize) -> Vec<bool> {
     (0..cols).map(|col| col > 0 && col % 8 == 0).collect()
 }

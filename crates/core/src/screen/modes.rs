@@ -1,62 +1,62 @@
-//! The modes that a program can set, reset, ask for, save and restore, each by its number.
+//! The modes that a program can set, reset, query, save and restore, with their numbers.
 
 /// A mode that is either set or reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Mode {
-    /// IRM: text is inserted and not written over.
+    /// IRM: text is inserted instead of overwriting.
     Insert,
-    /// LNM: a line feed also returns the carriage.
+    /// LNM: a line feed includes a carriage return.
     LineFeedNewLine,
-    /// KAM: the keyboard is locked. Kept, and without effect.
+    /// KAM: the keyboard is locked. Stored without effect.
     KeyboardLocked,
-    /// SRM: what is typed is not echoed by the terminal. Kept, and without effect.
+    /// SRM: the terminal does not echo input. Stored without effect.
     SendReceive,
     /// DECCKM: cursor keys send application sequences.
     CursorKeys,
-    /// DECCOLM: 132 columns. Our size is the caller's, so only its side effects happen.
+    /// DECCOLM: 132 columns. Only its side effects happen, because the caller controls the size.
     Columns,
     /// DECSCNM: the whole screen is inverted.
     ReverseScreen,
-    /// DECOM: addresses count from the margins.
+    /// DECOM: addresses are relative to the margins.
     Origin,
     /// DECAWM: text wraps at the end of the row.
     AutoWrap,
-    /// DECARM: keys repeat. Kept, and without effect.
+    /// DECARM: keys repeat. Stored without effect.
     AutoRepeat,
     /// The cursor blinks.
     CursorBlink,
     /// DECTCEM: the cursor is visible.
     CursorVisible,
-    /// DECCOLM is heeded, as far as it is here.
+    /// DECCOLM is allowed.
     AllowColumns,
-    /// Backspace wraps to the row before.
+    /// Backspace wraps to the row above if that row was wrapped.
     ReverseWrap,
-    /// Backspace wraps also where no line was wrapped.
+    /// Backspace wraps to the row above even if that row was not wrapped.
     ReverseWrapExtended,
     /// DECNKM: the keypad sends application sequences.
     ApplicationKeypad,
     /// DECBKM: the backspace key sends BS.
     BackspaceSendsBs,
-    /// DECLRMM: there are left and right margins.
+    /// DECLRMM: left and right margins are enabled.
     LeftRightMargins,
     /// DECNCSM: DECCOLM does not clear the screen.
     ColumnsKeepScreen,
-    /// Focus is reported.
+    /// Focus changes are reported.
     Focus,
     /// The wheel sends cursor keys on the alternate screen.
     AlternateScroll,
-    /// The meta key sends ESC first.
+    /// The meta key sends an ESC prefix.
     MetaSendsEscape,
     /// Pastes are bracketed.
     BracketedPaste,
-    /// The screen is being updated, and is not to be shown before it is complete.
+    /// A synchronized update is in progress: the screen must not be shown before it ends.
     SynchronizedUpdate,
     /// Cells hold grapheme clusters.
     GraphemeClusters,
-    /// The program wants to hear of the colour scheme.
+    /// The program requests notifications of colour scheme changes.
     ThemeUpdates,
-    /// The program wants its size reported in band.
+    /// The program requests in-band size reports.
     InBandResize,
 }
 
@@ -93,22 +93,22 @@ impl Mode {
         (20, Mode::LineFeedNewLine),
     ];
 
-    /// The private mode of that number.
+    /// Returns the private mode with that number.
     pub(crate) fn dec(number: u16) -> Option<Mode> {
         Self::DEC.iter().find(|(n, _)| *n == number).map(|&(_, mode)| mode)
     }
 
-    /// The ANSI mode of that number.
+    /// Returns the ANSI mode with that number.
     pub(crate) fn ansi(number: u16) -> Option<Mode> {
         Self::ANSI.iter().find(|(n, _)| *n == number).map(|&(_, mode)| mode)
     }
 
-    /// All private modes with their numbers.
+    /// Returns all private modes with their numbers.
     pub(crate) fn all_dec() -> impl Iterator<Item = (u16, Mode)> {
         Self::DEC.into_iter()
     }
 
-    /// All ANSI modes with their numbers.
+    /// Returns all ANSI modes with their numbers.
     pub(crate) fn all_ansi() -> impl Iterator<Item = (u16, Mode)> {
         Self::ANSI.into_iter()
     }
@@ -145,19 +145,19 @@ impl Modes {
     }
 }
 
-/// Which mouse events the program wants.
+/// The mouse events that the program requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MouseTracking {
     /// None.
     #[default]
     Off,
-    /// Presses alone (mode 9).
+    /// Presses only (mode 9).
     Press,
     /// Presses and releases (mode 1000).
     Buttons,
-    /// Also motion while a button is held (mode 1002).
+    /// Presses, releases, and motion while a button is held (mode 1002).
     Drag,
-    /// All motion (mode 1003).
+    /// Presses, releases, and all motion (mode 1003).
     Motion,
 }
 
@@ -178,23 +178,23 @@ impl MouseTracking {
     }
 }
 
-/// How mouse events are encoded.
+/// The encoding of mouse events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MouseEncoding {
     /// Three bytes, up to column 223.
     #[default]
     Bytes,
-    /// The same as UTF-8 characters (mode 1005).
+    /// Three UTF-8 characters (mode 1005).
     Utf8,
-    /// Decimal, with press and release told apart (mode 1006).
+    /// Decimal numbers, with different final bytes for press and release (mode 1006).
     Sgr,
-    /// Decimal, as urxvt does it (mode 1015).
+    /// Decimal numbers, as in urxvt (mode 1015).
     Urxvt,
 }
 
 impl MouseEncoding {
-    /// No mode 1016: it counts in pixels, which a terminal without a window does not have. Programs that ask are answered
-    /// that it is not known, and use mode 1006.
+    /// Mode 1016 is missing because it counts in pixels, which a terminal without a window does not have. Programs that
+    /// query it get the reply that it is unknown, and use mode 1006.
     const NUMBERS: [(u16, MouseEncoding); 3] =
         [(1005, MouseEncoding::Utf8), (1006, MouseEncoding::Sgr), (1015, MouseEncoding::Urxvt)];
 
@@ -207,7 +207,7 @@ impl MouseEncoding {
     }
 }
 
-/// The shape of the cursor, as DECSCUSR names it.
+/// The shape of the cursor, as set by DECSCUSR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CursorShape {
     /// A block over the cell.

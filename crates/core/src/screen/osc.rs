@@ -1,16 +1,16 @@
 //! Operating system commands: titles, colours, directory, links, marks, notifications.
 
-use super::palette::{Special, parse_color};
+use super::palette::{SpecialColor, parse_color};
 use super::{Event, MARK_MAX, Mark, Screen, TITLE_MAX};
 use crate::style::Style;
 
 impl Screen {
-    /// Carries out an OSC; `bel` says how it ended, which is how its answer ends.
+    /// Executes an OSC. `bel` says whether BEL ended it, which determines the terminator of the reply.
     pub(super) fn osc(&mut self, string: &[u8], bel: bool) {
         let text = String::from_utf8_lossy(string);
         let (number, rest) = text.split_once(';').unwrap_or((&text, ""));
         let Ok(number) = number.parse::<u32>() else {
-            // Linux's palette sequences and the like.
+            // For example Linux's palette sequences.
             return self.count_unknown("OSC".to_owned());
         };
         match number {
@@ -22,7 +22,7 @@ impl Screen {
             10..=12 => self.set_special_colors(number, rest, bel),
             104 => self.reset_colors(rest),
             110..=112 => {
-                if let Some(which) = Special::from_osc(number - 100) {
+                if let Some(which) = SpecialColor::from_osc(number - 100) {
                     self.palette.special.remove(&which);
                 }
             }
@@ -33,7 +33,8 @@ impl Screen {
                     self.notify(Some(clean(title)), body);
                 }
             }
-            // Icon titles, X properties, other colours, the pointer; the clipboard is the user's.
+            // Icon titles, X properties, other colours and the pointer have no effect. Neither has OSC 52: the
+            // clipboard is the user's.
             1 | 3 | 5 | 9 | 13..=19 | 22 | 52 | 105 | 113..=119 => {}
             _ => self.count_unknown(format!("OSC {number}")),
         }
@@ -43,7 +44,7 @@ impl Screen {
         self.push_event(Event::Notification { title, body: clean(body) });
     }
 
-    /// OSC 4: pairs of an index and a colour or a question mark.
+    /// OSC 4: pairs of an index and either a colour or a question mark.
     fn set_colors(&mut self, rest: &str, bel: bool) {
         let mut parts = rest.split(';');
         while let (Some(index), Some(color)) = (parts.next(), parts.next()) {
@@ -57,10 +58,10 @@ impl Screen {
         }
     }
 
-    /// OSC 10, 11 and 12: a colour, and more for the numbers that follow.
+    /// OSC 10, 11 and 12: one colour, and further ones for the numbers that follow.
     fn set_special_colors(&mut self, first: u32, rest: &str, bel: bool) {
         for (number, color) in (first..).zip(rest.split(';')) {
-            let Some(which) = Special::from_osc(number) else { return };
+            let Some(which) = SpecialColor::from_osc(number) else { return };
             if color == "?" {
                 let rgb = self.palette.special(which);
                 self.report_color(&number.to_string(), rgb, bel);
@@ -70,7 +71,7 @@ impl Screen {
         }
     }
 
-    /// OSC 104: some colours, or all.
+    /// OSC 104: resets some colours, or all.
     fn reset_colors(&mut self, rest: &str) {
         if rest.is_empty() {
             self.palette.indexed.clear();
@@ -80,7 +81,7 @@ impl Screen {
         }
     }
 
-    /// OSC 8: opens a link, or closes it where the address is empty.
+    /// OSC 8: opens a link, or closes it if the URI is empty.
     fn open_link(&mut self, rest: &str) {
         let Some((params, uri)) = rest.split_once(';') else { return };
         let id = params.split(':').find_map(|param| param.strip_prefix("id=")).unwrap_or("");
@@ -89,7 +90,7 @@ impl Screen {
         self.set_pen(Style { link, ..self.pen.style });
     }
 
-    /// OSC 133: a shell's mark.
+    /// OSC 133: a shell mark.
     fn mark(&mut self, rest: &str) {
         let mut chars = rest.chars();
         let Some(kind) = chars.next().filter(char::is_ascii_alphabetic) else { return };
@@ -102,22 +103,22 @@ impl Screen {
             tick: self.tick,
         };
         self.push_event(Event::Mark(mark));
-        self.mark_came = true;
+        self.mark_received = true;
     }
 }
 
-/// ConEmu's commands are numbered, and no notifications.
+/// Returns whether OSC 9 is one of ConEmu's numbered commands instead of a notification.
 fn is_conemu_command(rest: &str) -> bool {
     let number = rest.split(';').next().unwrap_or_default();
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Text from a program, without controls and not too long.
+/// Removes control characters from a program's text and limits its length.
 fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(TITLE_MAX).collect()
 }
 
-/// The path in a `file:` address, with its percent signs decoded.
+/// Returns the percent-decoded path of a `file:` URI.
 fn file_path(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let path = &rest.as_bytes()[rest.find('/')?..];

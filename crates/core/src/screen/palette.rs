@@ -1,49 +1,49 @@
-//! The colours behind the numbers, as far as programs can set and ask for them.
+//! The colour palette, as far as programs can set and query it.
 //!
-//! A query is answered with numbers that we format ourselves, never with the program's own text.
+//! Replies contain only colours that are formatted here, never text from the program.
 
 use std::collections::BTreeMap;
 
 use crate::style::{Attrs, Color, Style};
 
-/// A colour by its parts.
+/// A colour as red, green and blue.
 pub(crate) type Rgb = (u8, u8, u8);
 
-/// Colours whose parts differ by no more than this are one to the eye: a step of the palette's greys is 10, and
-/// two neighbours among them can hardly be told apart.
-pub(crate) const NEAR: u8 = 10;
+/// The maximum difference per channel at which two colours are considered indistinguishable. Neighbouring greys of the
+/// palette differ by 10 and are hardly distinguishable.
+pub(crate) const INDISTINGUISHABLE_MAX: u8 = 10;
 
-/// Which of the colours that have no palette number; the value is the number of its OSC.
+/// The colours without a palette index. The value is the number of the OSC that sets the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Special {
+pub(crate) enum SpecialColor {
     Foreground = 10,
     Background = 11,
     Cursor = 12,
 }
 
-impl Special {
-    pub(crate) fn from_osc(number: u32) -> Option<Special> {
+impl SpecialColor {
+    pub(crate) fn from_osc(number: u32) -> Option<SpecialColor> {
         match number {
-            10 => Some(Special::Foreground),
-            11 => Some(Special::Background),
-            12 => Some(Special::Cursor),
+            10 => Some(SpecialColor::Foreground),
+            11 => Some(SpecialColor::Background),
+            12 => Some(SpecialColor::Cursor),
             _ => None,
         }
     }
 
     fn default_rgb(self) -> Rgb {
         match self {
-            Special::Foreground | Special::Cursor => (0xff, 0xff, 0xff),
-            Special::Background => (0, 0, 0),
+            SpecialColor::Foreground | SpecialColor::Cursor => (0xff, 0xff, 0xff),
+            SpecialColor::Background => (0, 0, 0),
         }
     }
 }
 
-/// The colours that differ from the defaults.
+/// The colours that the program changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Palette {
     pub(crate) indexed: BTreeMap<u8, Rgb>,
-    pub(crate) special: BTreeMap<Special, Rgb>,
+    pub(crate) special: BTreeMap<SpecialColor, Rgb>,
 }
 
 impl Palette {
@@ -51,12 +51,12 @@ impl Palette {
         self.indexed.get(&index).copied().unwrap_or_else(|| default_rgb(index))
     }
 
-    pub(crate) fn special(&self, which: Special) -> Rgb {
+    pub(crate) fn special(&self, which: SpecialColor) -> Rgb {
         self.special.get(&which).copied().unwrap_or_else(|| which.default_rgb())
     }
 
-    /// The shade of a colour, where the terminal's own is `default`.
-    fn shade(&self, color: Color, default: Special) -> Rgb {
+    /// Returns the RGB value of a colour; `default` is the meaning of the default colour.
+    fn rgb_of(&self, color: Color, default: SpecialColor) -> Rgb {
         match color {
             Color::Default => self.special(default),
             Color::Indexed(index) => self.color(index),
@@ -64,12 +64,12 @@ impl Palette {
         }
     }
 
-    /// Tells whether text of that style cannot be told from what is behind it. Which of the two colours is in
-    /// front makes no difference, so inverted text needs no care.
+    /// Returns whether text in that style cannot be distinguished from its background. The check is symmetric in
+    /// foreground and background, so inverse text needs no special case.
     pub(crate) fn conceals(&self, style: &Style) -> bool {
-        let text = self.shade(style.fg, Special::Foreground);
-        let behind = self.shade(style.bg, Special::Background);
-        let is_near = |a: u8, b: u8| a.abs_diff(b) <= NEAR;
+        let text = self.rgb_of(style.fg, SpecialColor::Foreground);
+        let behind = self.rgb_of(style.bg, SpecialColor::Background);
+        let is_near = |a: u8, b: u8| a.abs_diff(b) <= INDISTINGUISHABLE_MAX;
         style.attrs.has(Attrs::CONCEALED)
             || is_near(text.0, behind.0) && is_near(text.1, behind.1) && is_near(text.2, behind.2)
     }
@@ -95,7 +95,7 @@ const BASIC: [Rgb; 16] = [
     (0xff, 0xff, 0xff),
 ];
 
-/// xterm's palette: sixteen colours, a cube of 6x6x6, and 24 greys.
+/// Returns a colour of xterm's palette: sixteen colours, a 6x6x6 cube, and 24 greys.
 pub(crate) fn default_rgb(index: u8) -> Rgb {
     let level = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     match index {
@@ -111,18 +111,18 @@ pub(crate) fn default_rgb(index: u8) -> Rgb {
     }
 }
 
-/// The one of the sixteen that is nearest to a colour.
+/// Returns the index of the nearest one of the first sixteen colours.
 pub(crate) fn nearest_basic((r, g, b): Rgb) -> u8 {
     let distance = |&(r2, g2, b2): &Rgb| {
         let square = |a: u8, b: u8| (i32::from(a) - i32::from(b)).pow(2);
-        // The eye sees green best and blue least.
+        // The eye is most sensitive to green and least to blue.
         3 * square(r, r2) + 4 * square(g, g2) + 2 * square(b, b2)
     };
     let nearest = BASIC.iter().enumerate().min_by_key(|(_, rgb)| distance(rgb));
     nearest.map_or(7, |(index, _)| index as u8)
 }
 
-/// The names that programs use; the rest of X11's hundreds are not known here.
+/// The colour names in common use. X11 defines hundreds more.
 const NAMES: [(&str, Rgb); 12] = [
     ("black", (0, 0, 0)),
     ("red", (0xff, 0, 0)),
@@ -138,7 +138,7 @@ const NAMES: [(&str, Rgb); 12] = [
     ("purple", (0xa0, 0x20, 0xf0)),
 ];
 
-/// Reads `rgb:r/g/b` and `#rgb`, with 1 to 4 digits a part, and a few names.
+/// Parses `rgb:r/g/b` and `#rgb` with 1 to 4 digits per channel, and a few names.
 pub(crate) fn parse_color(text: &str) -> Option<Rgb> {
     if let Some(parts) = text.strip_prefix("rgb:") {
         let mut parts = parts.split('/').map(|part| {
@@ -155,7 +155,7 @@ pub(crate) fn parse_color(text: &str) -> Option<Rgb> {
         if !digits.is_ascii() || digits.len() % 3 != 0 || !(1..=4).contains(&each) {
             return None;
         }
-        // X11: `#fff` is f0f0f0; the digits given are the highest.
+        // In X11 the digits are the most significant ones: `#fff` is f0f0f0.
         let part = |i: usize| {
             let value = u32::from_str_radix(&digits[i * each..(i + 1) * each], 16).ok()?;
             Some((value << (16 - 4 * each) >> 8) as u8)
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_read_in_all_their_forms() {
+    fn colours_are_parsed_in_all_forms() {
         assert_eq!(parse_color("rgb:ff/00/80"), Some((255, 0, 128)));
         assert_eq!(parse_color("rgb:ffff/0000/8080"), Some((255, 0, 128)));
         assert_eq!(parse_color("rgb:f/0/f"), Some((255, 0, 255)));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_palette_is_xterms() {
+    fn the_default_palette_matches_xterm() {
         assert_eq!(default_rgb(16), (0, 0, 0));
         assert_eq!(default_rgb(231), (255, 255, 255));
         assert_eq!(default_rgb(196), (255, 0, 0));

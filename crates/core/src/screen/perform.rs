@@ -1,4 +1,4 @@
-//! What each action does: controls and escape sequences here, the rest in the files beside.
+//! Executes actions. Controls and escape sequences are in this file, the rest in the files next to it.
 
 use super::charset::Charset;
 use super::grid::Area;
@@ -8,20 +8,20 @@ use super::sequence::Sequence;
 use super::{Event, Position, Screen};
 use crate::style::Style;
 
-/// Carries out actions on a screen, showing it to `look` before anything drawn disappears.
+/// Executes actions on a screen and calls `observe` before drawn cells disappear.
 ///
-/// It is apart from [`Screen`] so that the one who looks need not be stored in it.
+/// It is separate from [`Screen`] so that the callback need not be stored there.
 pub(super) struct Performer<'s, 'l> {
     pub(super) screen: &'s mut Screen,
-    look: Option<&'l mut dyn FnMut(&Screen)>,
+    observe: Option<&'l mut dyn FnMut(&Screen)>,
 }
 
 impl<'s, 'l> Performer<'s, 'l> {
     pub(super) fn new(
         screen: &'s mut Screen,
-        look: Option<&'l mut dyn FnMut(&Screen)>,
+        observe: Option<&'l mut dyn FnMut(&Screen)>,
     ) -> Performer<'s, 'l> {
-        Performer { screen, look }
+        Performer { screen, observe }
     }
 
     pub(super) fn perform(&mut self, action: Action<'_>, parser: &Parser) {
@@ -41,37 +41,37 @@ impl<'s, 'l> Performer<'s, 'l> {
             Action::Osc => self.screen.osc(parser.string(), parser.is_string_bel()),
             Action::Dcs => self.screen.dcs(parser.sequence(), parser.string()),
         }
-        self.screen.printed = None;
+        self.screen.last_printed = None;
     }
 
-    /// Must be called before cells of `area` are erased, overwritten or moved out of sight.
+    /// Must be called before cells of `area` are erased, overwritten or moved off the screen.
     #[inline]
     pub(super) fn before_loss(&mut self, area: &Area) {
         self.screen.add_work(area.rows.len() * area.cols.len());
-        self.look_before_loss(area);
+        self.observe_before_loss(area);
     }
 
     #[inline]
-    fn look_before_loss(&mut self, area: &Area) {
-        if let Some(look) = &mut self.look
+    fn observe_before_loss(&mut self, area: &Area) {
+        if let Some(observe) = &mut self.observe
             && self.screen.grid().would_lose(area, self.screen.tick)
         {
-            look(self.screen);
+            observe(self.screen);
             self.screen.advance_tick();
             self.screen.add_work(self.screen.rows * self.screen.cols);
         }
     }
 
-    /// Must be called before a run of text begins, and where it goes on in another row. Whether the run
-    /// will overwrite anything is not known before its end, which may come with another read; so what is
-    /// on the row is looked at now, unless nothing stands where the run goes. Inside a run nobody looks:
-    /// what a wait sees must not depend on how the bytes were cut.
+    /// Must be called before a run of text starts, and before it continues in another row. The end of the run may
+    /// arrive with a later read, so it is not known yet which cells the run will overwrite. Therefore the row is
+    /// observed now, unless the cells from the cursor on hold no drawn content. A run is never interrupted by an
+    /// observation: the result of a wait must not depend on how the bytes were split.
     #[inline]
     pub(super) fn before_run(&mut self) {
-        if self.look.is_some() {
+        if self.observe.is_some() {
             let Position { row, col, .. } = self.screen.position;
             let cols = col..self.screen.cols;
-            self.look_before_loss(&Area { rows: row..row + 1, cols });
+            self.observe_before_loss(&Area { rows: row..row + 1, cols });
         }
     }
 
@@ -89,14 +89,14 @@ impl<'s, 'l> Performer<'s, 'l> {
             0x0d => self.screen.carriage_return(),
             0x0e => self.screen.charsets.active = 1,
             0x0f => self.screen.charsets.active = 0,
-            // ENQ would be answered with text that a program can choose; the rest is nothing.
+            // ENQ gets no answerback, because a program could choose that text.
             _ => {}
         }
     }
 
     fn escape(&mut self, sequence: &Sequence) {
         let s = &mut *self.screen;
-        match (sequence.intermediates(), sequence.last) {
+        match (sequence.intermediates(), sequence.final_byte) {
             ([], b'6') => self.back_index(),
             ([], b'7') => s.save_cursor(),
             ([], b'8') => s.restore_cursor(),
@@ -118,21 +118,22 @@ impl<'s, 'l> Performer<'s, 'l> {
             ([], b'c') => self.reset(),
             ([], b'n') => s.charsets.active = 2,
             ([], b'o') => s.charsets.active = 3,
-            // A string terminator without a string, and shifts of the right half, which UTF-8 lacks.
+            // A string terminator without a string, and shifts of the right half, which UTF-8 does not have.
             ([], b'\\' | b'|' | b'}' | b'~') => {}
             ([b'#'], b'8') => self.alignment_test(),
-            // Double width and height lines: the text is what counts.
+            // Double width and height lines are shown as ordinary ones.
             ([b'#'], b'3'..=b'6') => {}
             ([b' '], b'F') => s.eight_bit = false,
             ([b' '], b'G') => s.eight_bit = true,
-            // Conformance levels, and the choice of UTF-8, which we never leave.
+            // Conformance levels, and the choice of UTF-8, which is the only encoding.
             ([b' '], b'L'..=b'N') | ([b'%'], _) => {}
             ([set @ b'(' | set @ b')' | set @ b'*' | set @ b'+'], last)
             | ([set @ b'(' | set @ b')' | set @ b'*' | set @ b'+', _], last) => {
-                s.charsets.sets[usize::from(set - b'(')] = Charset::designated(last);
+                s.charsets.sets[usize::from(set - b'(')] = Charset::from_final_byte(last);
             }
             ([set @ b'-' | set @ b'.' | set @ b'/'], last) => {
-                let charset = if last == b'A' { Charset::Ascii } else { Charset::designated(last) };
+                let charset =
+                    if last == b'A' { Charset::Ascii } else { Charset::from_final_byte(last) };
                 s.charsets.sets[usize::from(set - b'-') + 1] = charset;
             }
             (intermediates, last) => {
@@ -144,7 +145,7 @@ impl<'s, 'l> Performer<'s, 'l> {
 
     /// DECALN: fills the screen with E.
     fn alignment_test(&mut self) {
-        let area = self.screen.everything();
+        let area = self.screen.whole_area();
         self.before_loss(&area);
         let s = &mut *self.screen;
         s.reset_margins();

@@ -1,4 +1,4 @@
-//! Characters into cells: wrapping, widths, combining characters and clusters.
+//! Writes characters to cells: wrapping, widths, combining characters and clusters.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -9,12 +9,12 @@ use super::perform::Performer;
 use super::width::{char_width, cluster_width};
 use super::{Position, Screen};
 
-/// The bytes of text that a cell holds at most; more combining characters are dropped. Real
-/// clusters, families with skin tones among them, have at most 41.
+/// The maximum length of a cell's text in bytes. Further combining characters are dropped. The longest real clusters,
+/// families with skin tones, have 41.
 const CLUSTER_MAX: usize = 64;
 
 impl Performer<'_, '_> {
-    /// Prints a run of ASCII, a row at a time.
+    /// Prints a run of ASCII, row by row.
     pub(super) fn print_ascii(&mut self, text: &[u8]) {
         let s = &*self.screen;
         if !s.charsets.is_plain() || s.modes.has(Mode::Insert) || s.has_echo() {
@@ -24,25 +24,25 @@ impl Performer<'_, '_> {
         let mut rest = text;
         let cell = self.screen.drawn_cell();
         while !rest.is_empty() {
-            self.begin_run();
+            self.start_run();
             let Position { row, col, .. } = self.screen.position;
             let (now, later) = rest.split_at(rest.len().min(self.screen.right_end() - col));
             let s = &mut *self.screen;
             let (cell, protected) = (Cell { tick: s.tick, ..cell }, s.pen.protected);
             s.grid_mut().row_mut(row).write_ascii(col, now, cell, protected);
             s.advance_cursor(now.len());
-            s.printed = now.last().map(|&byte| char::from(byte));
+            s.last_printed = now.last().map(|&byte| char::from(byte));
             rest = later;
         }
     }
 
-    /// Prints the beginning of a text, as much of it as fits into the row, and returns its bytes.
-    fn print_some(&mut self, text: &str) -> usize {
+    /// Prints as much of the start of a text as fits into the row. Returns the number of printed bytes.
+    fn print_fitting(&mut self, text: &str) -> usize {
         if text.chars().next().is_none_or(|c| char_width(c) == 0) {
-            // It combines with what is before it, before anything wraps.
+            // It combines with the previous character, before any wrap.
             return 0;
         }
-        self.begin_run();
+        self.start_run();
         let s = &mut *self.screen;
         let Position { row, col, .. } = s.position;
         let room = s.right_end() - col;
@@ -71,7 +71,7 @@ impl Performer<'_, '_> {
             let tick = s.tick;
             s.grid_mut().row_mut(row).write_cells(col, &cells, tick);
             s.advance_cursor(cells.len());
-            s.printed = last;
+            s.last_printed = last;
         }
         self.screen.cells = cells;
         bytes
@@ -86,9 +86,9 @@ impl Performer<'_, '_> {
             && !s.modes.has(Mode::GraphemeClusters);
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            let done = if plain { self.print_some(rest) } else { 0 };
+            let done = if plain { self.print_fitting(rest) } else { 0 };
             if done == 0 {
-                // It combines, does not fit, or needs one of the modes.
+                // It combines, does not fit, or is affected by a mode.
                 self.print(c);
                 rest = &rest[c.len_utf8()..];
             } else {
@@ -108,8 +108,8 @@ impl Performer<'_, '_> {
             self.screen.combine(c);
             return;
         }
-        self.begin_run();
-        self.screen.printed = Some(c);
+        self.start_run();
+        self.screen.last_printed = Some(c);
         self.print_glyph(Glyph::char(c), width);
     }
 
@@ -118,13 +118,13 @@ impl Performer<'_, '_> {
             self.before_run();
         }
         let room = self.screen.right_end() - self.screen.position.col;
-        // A screen of one column has no room for a wide character, and says so.
+        // A screen of one column has no room for a wide character and shows a replacement character.
         let fits = width <= self.screen.cols;
         let glyph = if fits { glyph } else { Glyph::char(char::REPLACEMENT_CHARACTER) };
         let width = width.min(self.screen.cols);
         if width > room {
             if self.screen.modes.has(Mode::AutoWrap) {
-                self.erase_here(room);
+                self.erase_at_cursor(room);
                 self.wrap();
             } else {
                 self.screen.position.col -= width - room;
@@ -151,10 +151,10 @@ impl Performer<'_, '_> {
 
     /// REP: prints the last character again.
     pub(super) fn repeat(&mut self, n: usize) {
-        let Some(c) = self.screen.printed else { return };
+        let Some(c) = self.screen.last_printed else { return };
         let s = &*self.screen;
-        // A screenful is all that could be seen of more. An insertion moves the rest of the row for each character, so a
-        // rowful has to do there.
+        // More than a screenful would look the same. An insertion moves the rest of the row for each character, so
+        // there the limit is one row.
         let inserts = s.modes.has(Mode::Insert);
         let n = n.min(if inserts { s.cols } else { s.rows * s.cols });
         let is_plain = c.is_ascii() && s.charsets.is_plain() && !inserts && !s.has_echo();
@@ -167,15 +167,15 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Makes ready for text: at the beginning of a run, and in a row that it goes on in.
-    fn begin_run(&mut self) {
-        if self.wrap_if_pending() || self.screen.printed.is_none() {
+    /// Prepares the start of a run, or its continuation in another row.
+    fn start_run(&mut self) {
+        if self.wrap_if_pending() || self.screen.last_printed.is_none() {
             self.before_run();
         }
     }
 
-    /// Goes to the next row if the last character filled its own and rows wrap; else the next one will
-    /// overwrite it. Says whether it is one or the other.
+    /// Resolves a pending wrap: moves to the next row, or without DECAWM stays to overwrite the last column. Returns
+    /// whether a wrap was pending.
     fn wrap_if_pending(&mut self) -> bool {
         if !self.screen.position.pending_wrap {
             return false;
@@ -196,12 +196,12 @@ impl Performer<'_, '_> {
         let s = &mut *self.screen;
         s.position.col = s.margins.cols.start.min(s.position.col);
         let row = s.position.row;
-        // With margins at the sides the rest of the row is another text; and where nothing moved,
-        // in a region of one row or below it, the row above is not the one that went on.
+        // With side margins the rest of the row is other text. In a region of one row or below the region, the cursor
+        // does not move and the row above is not the one that wrapped.
         let moved = row > before || s.margins.rows.len() > 1 && row + 1 == s.margins.rows.end;
         if whole_row && moved && row > 0 {
-            // A blank at the end is the place where a wide character did not fit, which a row of
-            // one column has no place for.
+            // A blank at the end is the place where a wide character did not fit. A row of one column has no such
+            // place.
             let cols = s.cols;
             let above = s.grid_mut().row_mut(row - 1);
             above.set_wrapped(cols > 1 || !above.cells()[0].glyph.is_blank());
@@ -209,18 +209,18 @@ impl Performer<'_, '_> {
         }
     }
 
-    fn erase_here(&mut self, n: usize) {
+    fn erase_at_cursor(&mut self, n: usize) {
         let Position { row, col, .. } = self.screen.position;
         self.before_loss(&Area { rows: row..row + 1, cols: col..col + n });
         let blank = self.screen.erased_cell();
         self.screen.grid_mut().row_mut(row).erase(col..col + n, blank);
     }
 
-    /// In the mode for it, makes `c` part of the cluster before the cursor; false if it is not.
+    /// Adds `c` to the cluster before the cursor in grapheme cluster mode. Returns false if it starts another cluster.
     fn join_cluster(&mut self, c: char) -> bool {
-        // An ASCII character begins a cluster and joins none, so that runs of ASCII need no look at what
-        // is before them. What that leaves out are digits after an Arabic number sign.
-        if c.is_ascii() || self.screen.printed.is_none() {
+        // An ASCII character is taken to start a cluster, so that runs of ASCII need not examine the cell before them.
+        // The only exception in Unicode are digits after an Arabic number sign.
+        if c.is_ascii() || self.screen.last_printed.is_none() {
             return false;
         }
         let Some((row, col)) = self.screen.cell_before() else { return false };
@@ -251,9 +251,9 @@ impl Performer<'_, '_> {
             s.grid_mut().row_mut(row).write(col, cell);
             s.advance_cursor(1);
         } else if s.position.pending_wrap && s.modes.has(Mode::AutoWrap) && s.cols > 1 {
-            // There is no second column, so it goes to the next row as a wide one would have.
+            // There is no second column, so the character wraps like any wide one.
             s.position.pending_wrap = false;
-            self.erase_here(1);
+            self.erase_at_cursor(1);
             self.wrap();
             let glyph = match self.screen.clusters.number(&text) {
                 Some(number) => Glyph::cluster(number),
@@ -266,12 +266,12 @@ impl Performer<'_, '_> {
 }
 
 impl Screen {
-    /// A cell in the pen's style, drawn now, with nothing in it yet.
+    /// Returns a blank cell in the pen's style, drawn now.
     pub(super) fn drawn_cell(&self) -> Cell {
         Cell { glyph: Glyph::BLANK, style: self.pen.number, tick: self.tick }
     }
 
-    /// Moves the cursor right past what was printed.
+    /// Moves the cursor right past printed text.
     fn advance_cursor(&mut self, width: usize) {
         let end = self.right_end();
         let col = self.position.col + width;
@@ -279,7 +279,7 @@ impl Screen {
         self.position.col = col.min(end - 1);
     }
 
-    /// Where the character before the cursor is.
+    /// Returns the position of the character before the cursor.
     fn cell_before(&self) -> Option<(usize, usize)> {
         let Position { row, col, pending_wrap } = self.position;
         let (row, col) = if pending_wrap {
@@ -303,7 +303,7 @@ impl Screen {
         }
     }
 
-    /// Adds a combining character to the one before the cursor, and returns whether there was room for it.
+    /// Adds a combining character to the cell before the cursor. Returns whether there was room for it.
     fn combine(&mut self, c: char) -> bool {
         let Some((row, col)) = self.cell_before() else { return false };
         let cell = self.grid().cell(row, col);
@@ -313,7 +313,7 @@ impl Screen {
         }
         text.push(c);
         self.sweep_tables();
-        // Sweeping may have renumbered the cell.
+        // The sweep may have renumbered the cell.
         let cell = self.grid().cell(row, col);
         let Some(number) = self.clusters.number(&text) else { return false };
         let (glyph, tick) = (cell.glyph.with_cluster(number), self.tick);

@@ -1,4 +1,4 @@
-//! The VT420's rectangles: copy, fill, erase, change attributes, checksum (which is off by default).
+//! The VT420's rectangle operations: copy, fill, erase, change attributes, and checksum (disabled by default).
 
 use super::Screen;
 use super::cell::{Cell, Glyph};
@@ -10,13 +10,13 @@ use super::sgr::apply_sgr;
 use crate::style::{Attrs, Style, Underline};
 
 impl Screen {
-    /// The rectangle in four parameters from `first` on: top, left, bottom, right; from the margins
-    /// in origin mode. `None` if it is empty or upside down.
+    /// Returns the rectangle in four parameters from `first` on: top, left, bottom, right. They are relative to the
+    /// margins in origin mode. Returns `None` if it is empty or inverted.
     pub(super) fn rectangle(&self, sequence: &Sequence, first: usize) -> Option<Area> {
         let bounds =
-            if self.modes.has(Mode::Origin) { self.margins.clone() } else { self.everything() };
-        let top = sequence.or(first, 1) - 1 + bounds.rows.start;
-        let left = sequence.or(first + 1, 1) - 1 + bounds.cols.start;
+            if self.modes.has(Mode::Origin) { self.margins.clone() } else { self.whole_area() };
+        let top = sequence.value_or(first, 1) - 1 + bounds.rows.start;
+        let left = sequence.value_or(first + 1, 1) - 1 + bounds.cols.start;
         let end = |i: usize, start: usize, end: usize| match sequence.value(i) {
             0 => end,
             value => (usize::from(value) + start).min(end),
@@ -39,7 +39,7 @@ impl Screen {
         self.styles.number(&style)
     }
 
-    /// DECRQCRA's checksum, as xterm computes it: the negated sum of characters and attributes.
+    /// Returns the DECRQCRA checksum as xterm computes it: the negated sum of characters and attributes.
     pub(super) fn checksum(&self, area: &Area) -> u16 {
         let mut sum = 0u32;
         for row in area.rows.clone() {
@@ -80,7 +80,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// DECERA, and DECSERA if `selective`, which keeps the styles.
+    /// DECERA, or DECSERA if `selective`, which keeps the styles.
     pub(super) fn erase_rectangle(&mut self, sequence: &Sequence, selective: bool) {
         let Some(area) = self.screen.rectangle(sequence, 0) else { return };
         self.before_loss(&area);
@@ -88,7 +88,7 @@ impl Performer<'_, '_> {
         for row in area.rows {
             let row = self.screen.grid_mut().row_mut(row);
             if selective {
-                // A style that is more than a background stays on a space, not on a blank.
+                // A blank can only have a background, so a cell with more style holds a space.
                 let space = Cell { glyph: Glyph::SPACE, ..blank };
                 row.replace_unprotected(area.cols.clone(), |old| Cell {
                     style: old.style,
@@ -100,14 +100,14 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// DECCRA. Pages are ignored: there is one.
+    /// DECCRA. Pages are ignored because there is only one.
     pub(super) fn copy_rectangle(&mut self, sequence: &Sequence) {
         let Some(source) = self.screen.rectangle(sequence, 0) else { return };
         let origin = self.screen.modes.has(Mode::Origin);
         let s = &*self.screen;
-        let bounds = if origin { s.margins.clone() } else { s.everything() };
-        let top = sequence.or(5, 1) - 1 + bounds.rows.start;
-        let left = sequence.or(6, 1) - 1 + bounds.cols.start;
+        let bounds = if origin { s.margins.clone() } else { s.whole_area() };
+        let top = sequence.value_or(5, 1) - 1 + bounds.rows.start;
+        let left = sequence.value_or(6, 1) - 1 + bounds.cols.start;
         let rows = top..(top + source.rows.len()).min(bounds.rows.end);
         let cols = left..(left + source.cols.len()).min(bounds.cols.end);
         if rows.is_empty() || cols.is_empty() {
@@ -125,7 +125,7 @@ impl Performer<'_, '_> {
             let row = s.grid_mut().row_mut(row);
             let len = target.cols.len();
             for (i, (col, cell)) in target.cols.clone().zip(cells).enumerate() {
-                // Halves of wide characters that the edges cut off are spaces.
+                // Halves of wide characters that the edges cut become spaces.
                 let cell = Cell { tick, ..cell };
                 let half = Cell { glyph: Glyph::SPACE, ..cell };
                 if cell.glyph.is_wide() && i + 1 == len || cell.glyph.is_spacer() && i == 0 {
@@ -137,19 +137,19 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// DECCARA, and DECRARA if `reverse`: the parameters from 4 on are attributes.
+    /// DECCARA, or DECRARA if `reverse`. The parameters from 4 on are attributes.
     pub(super) fn change_attributes(&mut self, sequence: &Sequence, reverse: bool) {
         let Some(area) = self.screen.rectangle(sequence, 0) else { return };
         self.before_loss(&area);
         let s = &mut *self.screen;
         let rows = area.rows.clone();
-        // Neighbours mostly have the same style.
+        // Adjacent cells usually have the same style.
         let mut last = None;
         for row in rows.clone() {
             let cols = if s.rectangular_attrs || rows.len() == 1 {
                 area.cols.clone()
             } else {
-                // The text between the corners: whole rows but for the first and the last.
+                // The text between the corners: whole rows except for the first and the last.
                 let from = if row == rows.start { area.cols.start } else { 0 };
                 let to = if row + 1 == rows.end { area.cols.end } else { s.cols };
                 from..to

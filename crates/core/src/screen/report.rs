@@ -1,9 +1,10 @@
-//! Replies to a program's questions, made at once: a cursor report sees the bytes before it.
+//! Replies to queries. Each reply is created when its query is executed, so that a cursor report reflects exactly the
+//! bytes before it.
 //!
-//! A reply goes to the program's input, where a shell may read it as typed. So no reply contains a
-//! byte of the program's own text: numbers are formatted anew, names come from our own tables, and
-//! titles, the clipboard and an answerback are never reported. A checksum of the screen (DECRQCRA) lets a program
-//! read text that another one printed, so it is reported only where the embedder asks for it.
+//! A reply is sent to the program's input, where a shell may read it as typed text. Therefore no reply contains text
+//! from the program: numbers are formatted here, names come from our own tables, and titles, the clipboard and an
+//! answerback are never reported. A checksum of the screen (DECRQCRA) lets a program read text that another program
+//! printed, so it is reported only if the embedder enables it.
 
 use super::modes::{CursorShape, Mode};
 use super::palette::Rgb;
@@ -11,13 +12,13 @@ use super::sequence::Sequence;
 use super::{REPLIES_MAX, Screen};
 use crate::style::{Attrs, Color, Style, Underline};
 
-/// The size of a cell in pixels that we claim, where a program asks for it.
+/// The reported size of a cell in pixels.
 const CELL_PIXELS: (usize, usize) = (8, 16);
 
-/// Names that one XTGETTCAP may ask for; programs ask for one to five.
+/// The maximum number of names in one XTGETTCAP. Programs ask for one to five.
 const TERMCAP_NAMES_MAX: usize = 64;
 
-/// The names of terminfo that XTGETTCAP may ask for, and what they are worth.
+/// The terminfo names that XTGETTCAP can query, with their values.
 const TERMCAP: [(&str, &str); 12] = [
     ("TN", "xterm-256color"),
     ("name", "xterm-256color"),
@@ -34,7 +35,7 @@ const TERMCAP: [(&str, &str); 12] = [
 ];
 
 impl Screen {
-    /// Queues a reply; one that does not fit is dropped whole.
+    /// Queues a reply. Drops it if there is no room for all of it.
     fn reply(&mut self, text: &str) {
         if self.replies.len() + text.len() > REPLIES_MAX {
             return;
@@ -60,7 +61,7 @@ impl Screen {
         self.reply("\x1b[?64;6;21;22;28c");
     }
 
-    /// DA2: as xterm, whose sequences we understand.
+    /// DA2: the reply of xterm, whose sequences are supported.
     pub(super) fn report_secondary_attributes(&mut self) {
         self.reply("\x1b[>41;390;0c");
     }
@@ -94,7 +95,7 @@ impl Screen {
                 let (row, col) = self.address();
                 self.reply(&format!("\x1b[?{};{}R", row + 1, col + 1));
             }
-            // No printer, no user keys, a keyboard, no locator, no macros, no sessions.
+            // No printer, no user-defined keys, a keyboard, no locator, no macros, no sessions.
             15 => self.reply("\x1b[?13n"),
             25 => self.reply("\x1b[?21n"),
             26 => self.reply("\x1b[?27;1;0;0n"),
@@ -103,7 +104,7 @@ impl Screen {
             62 => self.reply("\x1b[0*{"),
             75 => self.reply("\x1b[?70n"),
             85 => self.reply("\x1b[?83n"),
-            // The colour scheme: dark.
+            // A dark colour scheme.
             996 => self.reply("\x1b[?997;1n"),
             _ => self.count_unknown(format!("CSI ?{which} n")),
         }
@@ -128,7 +129,7 @@ impl Screen {
         self.reply(&format!("\x1b[?{number};{state}$y"));
     }
 
-    /// Kitty's keyboard flags.
+    /// Reports kitty's keyboard flags.
     pub(super) fn report_keyboard_flags(&mut self) {
         let flags = self.keyboard_flags();
         self.reply(&format!("\x1b[?{flags}u"));
@@ -140,7 +141,7 @@ impl Screen {
         self.reply(&format!("\x1b[>4;{level}m"));
     }
 
-    /// XTWINOPS: the questions about sizes. The title is not told.
+    /// XTWINOPS: reports sizes. The title is never reported.
     pub(super) fn report_window(&mut self, operation: u16) {
         let (cols, rows) = (self.cols, self.rows);
         let (width, height) = CELL_PIXELS;
@@ -156,35 +157,35 @@ impl Screen {
         }
     }
 
-    /// The size, to a program that set mode 2048.
+    /// Reports the size to a program that set mode 2048.
     pub(super) fn report_in_band_size(&mut self) {
         let (cols, rows) = (self.cols, self.rows);
         let (width, height) = CELL_PIXELS;
         self.reply(&format!("\x1b[48;{rows};{cols};{};{}t", rows * height, cols * width));
     }
 
-    /// OSC 4, 10, 11 and 12 asked for a colour.
+    /// Answers a colour query of OSC 4, 10, 11 or 12.
     pub(super) fn report_color(&mut self, which: &str, (r, g, b): Rgb, bel: bool) {
         let end = if bel { "\x07" } else { "\x1b\\" };
         self.reply(&format!("\x1b]{which};rgb:{r:02x}{r:02x}/{g:02x}{g:02x}/{b:02x}{b:02x}{end}"));
     }
 
-    /// Sets whether DECRQCRA is answered, which is off at first. A checksum of one cell tells its character, so the answer
-    /// lets a program read what another program printed on the same screen.
+    /// Enables replies to DECRQCRA, which are disabled by default. The checksum of one cell reveals its character, so a
+    /// reply lets a program read what another program printed on the same screen.
     pub fn set_answers_checksums(&mut self, answers: bool) {
         self.answers_checksums = answers;
     }
 
-    /// DECRQCRA, if it is answered.
+    /// DECRQCRA, if enabled.
     pub(super) fn report_checksum(&mut self, sequence: &Sequence) {
         let checksum = self.rectangle(sequence, 2).map_or(0, |area| self.checksum(&area));
         let id = sequence.value(0);
         self.reply(&format!("\x1bP{id}!~{checksum:04X}\x1b\\"));
     }
 
-    /// DCS: DECRQSS and XTGETTCAP. Images, user keys and the rest are swallowed.
+    /// DCS: DECRQSS and XTGETTCAP. Images, user-defined keys and all others are discarded.
     pub(super) fn dcs(&mut self, sequence: &Sequence, data: &[u8]) {
-        match (sequence.private, sequence.intermediates(), sequence.last) {
+        match (sequence.private_marker, sequence.intermediates(), sequence.final_byte) {
             (0, [b'$'], b'q') => self.report_setting(data),
             (0, [b'+'], b'q') => self.report_termcap(data),
             (0, [], b'q') => {}
@@ -215,7 +216,7 @@ impl Screen {
         self.reply(&format!("\x1bP1$r{setting}\x1b\\"));
     }
 
-    /// The number that DECSCUSR has for the cursor.
+    /// Returns the DECSCUSR number of the cursor's shape.
     pub(super) fn cursor_style(&self) -> u8 {
         let steady = match self.cursor_shape {
             CursorShape::Block => 2,
@@ -242,7 +243,7 @@ impl Screen {
     }
 }
 
-/// The parameters of SGR that make a style from nothing.
+/// Returns the SGR parameters that set a style, starting with a reset.
 pub(super) fn sgr_text(style: &Style) -> String {
     let mut params = vec!["0".to_owned()];
     let attrs = [
@@ -261,7 +262,10 @@ pub(super) fn sgr_text(style: &Style) -> String {
     match style.underline {
         Underline::None => {}
         Underline::Single => params.push("4".to_owned()),
-        underline => params.push(format!("4:{}", underline as u8)),
+        underline @ (Underline::Double
+        | Underline::Curly
+        | Underline::Dotted
+        | Underline::Dashed) => params.push(format!("4:{}", underline as u8)),
     }
     let colors = [(style.fg, 30), (style.bg, 40), (style.underline_color, 50)];
     params.extend(colors.iter().filter_map(|&(color, base)| color_text(color, base)));
@@ -272,7 +276,7 @@ fn color_text(color: Color, base: u8) -> Option<String> {
     let extended = base + 8;
     Some(match color {
         Color::Default => return None,
-        // Underlines have no short forms.
+        // Underline colours have no short forms.
         Color::Indexed(n) if base == 50 || n >= 16 => format!("{extended}:5:{n}"),
         Color::Indexed(n @ 0..8) => (base + n).to_string(),
         Color::Indexed(n) => (base + 60 + n - 8).to_string(),

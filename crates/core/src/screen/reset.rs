@@ -1,17 +1,17 @@
-//! RIS and DECSTR.
+//! The resets RIS and DECSTR.
 
 use super::charset::Charsets;
 use super::modes::{CursorShape, Mode, Modes, MouseEncoding, MouseTracking};
 use super::palette::Palette;
 use super::perform::Performer;
-use super::{Saved, Screen, default_tabs};
+use super::{SavedCursor, Screen, default_tabs};
 use crate::style::Style;
 
 impl Performer<'_, '_> {
-    /// RIS: everything as it was at the start, but for what the waits stand on: ticks, line numbers
-    /// and the scrollback stay.
+    /// RIS: restores the initial state, except for ticks, line numbers and the scrollback, which running waits depend
+    /// on.
     pub(super) fn reset(&mut self) {
-        let all = self.screen.everything();
+        let all = self.screen.whole_area();
         self.before_loss(&all);
         let s = &mut *self.screen;
         s.is_alternate = false;
@@ -19,7 +19,7 @@ impl Performer<'_, '_> {
         s.soft_reset();
         s.modes = Modes::default();
         s.saved_modes.clear();
-        s.saved = [Saved::default(); 2];
+        s.saved = [SavedCursor::default(); 2];
         s.tabs = default_tabs(s.cols);
         s.cursor_shape = CursorShape::default();
         s.mouse_tracking = MouseTracking::default();
@@ -50,7 +50,7 @@ impl Screen {
         self.charsets = Charsets::default();
         self.set_pen(Style::default());
         self.pen.protected = false;
-        self.saved[self.screen_index()] = Saved::default();
+        self.saved[self.screen_index()] = SavedCursor::default();
         self.position.pending_wrap = false;
     }
 }

@@ -1,8 +1,8 @@
-//! A change of size: the main screen's lines are wrapped anew, the alternate screen is cut.
+//! Resizing: rewraps the lines of the main screen and cuts the alternate screen.
 //!
-//! Only what is on the screen is touched; the scrollback has no width. Lines that no longer fit
-//! leave at the top and become scrollback, and come back when there is room again. What stands below
-//! the cursor and fits no more is lost, as it is in other terminals: the program draws it again.
+//! Only the screen is affected, because the scrollback has no width. Lines that no longer fit move from the top of the
+//! screen to the scrollback, and return when there is room again. Lines below the cursor that no longer fit are lost,
+//! as in other terminals: the program redraws them.
 
 use std::collections::VecDeque;
 
@@ -15,34 +15,34 @@ use crate::lines::LineNumbers;
 use crate::row::Row;
 use crate::style::Style;
 
-/// Rows of one line that are taken back from the scrollback to be wrapped anew with the rest of it.
-/// A line that is longer than the largest screen is wrapped anew only in part.
+/// The maximum number of rows of one line that are taken back from the scrollback to rewrap the whole line. A line
+/// longer than the largest screen is only rewrapped in part.
 const LINE_ROWS_MAX: usize = ROWS_MAX;
 
-/// Rows on their way to a new grid, with their numbers.
+/// Rows for a new grid, with their line numbers.
 #[derive(Default)]
 struct Rows {
     rows: VecDeque<GridRow>,
     numbers: VecDeque<u64>,
 }
 
-/// A line and the number of its first row.
-struct WholeLine {
+/// An unwrapped line, with the number of its first row.
+struct LogicalLine {
     cells: Vec<Cell>,
     number: u64,
     wrapped: bool,
 }
 
 impl Screen {
-    /// Changes the size, brought within [`COLS_MAX`] and [`ROWS_MAX`]. Margins are reset.
+    /// Changes the size, clamped to between 1x1 and [`COLS_MAX`]x[`ROWS_MAX`]. Resets the margins.
     ///
-    /// Nobody is shown what is lost by this: look before it, if it matters.
+    /// Does not call any observer before cells are lost: the caller must examine the screen first if it matters.
     pub fn resize(&mut self, cols: usize, rows: usize) {
         let (cols, rows) = (cols.clamp(1, COLS_MAX), rows.clamp(1, ROWS_MAX));
         if (cols, rows) == (self.cols, self.rows) {
             return;
         }
-        // Lines that come back from the scrollback bring their clusters, and what no cell shows takes no room from them.
+        // Lines from the scrollback add clusters to the table, so unused ones are removed first to make room.
         self.sweep_clusters();
         self.resize_main(cols, rows);
         self.resize_alternate(cols, rows);
@@ -51,8 +51,8 @@ impl Screen {
         }
         self.tabs.truncate(cols);
         (self.cols, self.rows) = (cols, rows);
-        // What was printed last may be elsewhere now.
-        self.printed = None;
+        // The last printed character may have moved.
+        self.last_printed = None;
         self.reset_margins();
         let Position { row, col, pending_wrap } = self.position;
         self.move_to(row, col);
@@ -72,7 +72,7 @@ impl Screen {
         let Some(mut grid) = self.alternate.take() else { return };
         grid.set_cols(cols);
         let mut grid_rows = grid.into_rows();
-        // The row with the cursor stays in sight.
+        // The row with the cursor must stay visible.
         while grid_rows.len() > rows {
             if self.is_alternate && self.position.row >= rows {
                 grid_rows.pop_front();
@@ -91,25 +91,26 @@ impl Screen {
     fn resize_main(&mut self, cols: usize, rows: usize) {
         let cursor = if self.is_alternate { self.main_position } else { self.position };
         let old = std::mem::replace(&mut self.main, Grid::new(1, 1));
-        // The line at the top may have begun before the screen does.
+        // The line at the top may start in the scrollback.
         let continued = self.scrollback.is_last_wrapped() && old.row(0).is_continued();
-        let begun = if continued { self.pop_line() } else { None };
+        let first_line = if continued { self.pop_line() } else { None };
         let used = used_rows(&old, cursor);
         let was_full = used == self.rows;
-        let (mut new, at) = rewrap(old, used, begun, &self.lines, cursor, cols);
-        let mut row = at.0;
+        let (mut new, new_cursor) = rewrap(old, used, first_line, &self.lines, cursor, cols);
+        let mut row = new_cursor.0;
         while new.rows.len() > rows {
             if row > 0 {
-                self.retire_first(&mut new);
+                self.move_first_to_scrollback(&mut new);
                 row -= 1;
             } else {
                 new.rows.pop_back();
                 new.numbers.pop_back();
             }
         }
-        // A screen that was not full stays so: what the program cleared away does not come back.
+        // A screen that was not full is not filled from the scrollback, so that text that the program cleared does not
+        // return.
         while was_full && new.rows.len() < rows && !self.scrollback.is_empty() {
-            row += self.revive_last(&mut new, cols, rows);
+            row += self.restore_last_from_scrollback(&mut new, cols, rows);
         }
         while new.rows.len() < rows {
             new.rows.push_back(GridRow::new(cols));
@@ -121,20 +122,21 @@ impl Screen {
         }
         self.lines = LineNumbers::new(new.numbers.make_contiguous());
         self.main = Grid::from_rows(new.rows, cols);
-        let position = Position { row, col: at.1.min(cols - 1), pending_wrap: at.1 == cols };
+        let position =
+            Position { row, col: new_cursor.1.min(cols - 1), pending_wrap: new_cursor.1 == cols };
         if !self.is_alternate {
             self.position = position;
             return;
         }
         self.main_position = position;
         if self.saved[0].position == cursor {
-            // The switch saved it, and will restore it.
+            // The switch to the alternate screen saved it, and the switch back will restore it.
             self.saved[0].position = position;
         }
     }
 
     /// Moves the first row to the scrollback.
-    fn retire_first(&mut self, new: &mut Rows) {
+    fn move_first_to_scrollback(&mut self, new: &mut Rows) {
         if let (Some(row), Some(number)) = (new.rows.pop_front(), new.numbers.pop_front()) {
             row.render(&self.clusters, &mut self.parts);
             let style = |number: u32| *self.styles.value(number);
@@ -142,27 +144,27 @@ impl Screen {
         }
     }
 
-    /// Moves the last line of the scrollback back to the top, as many of its rows as there is room
-    /// for, and returns how many those are.
-    fn revive_last(&mut self, new: &mut Rows, cols: usize, rows: usize) -> usize {
+    /// Moves as many rows of the last scrollback line as fit to the top of the screen. Returns the number of moved
+    /// rows.
+    fn restore_last_from_scrollback(&mut self, new: &mut Rows, cols: usize, rows: usize) -> usize {
         let Some(mut line) = self.pop_line() else { return 0 };
         line.wrapped &= new.rows.front().is_some_and(GridRow::is_continued);
         let next = new.numbers.front().copied().unwrap_or(u64::MAX);
-        let mut revived = Rows::default();
-        wrap_line(line, next, cols, None, &mut revived);
+        let mut restored = Rows::default();
+        wrap_line(line, next, cols, None, &mut restored);
         let room = rows - new.rows.len();
-        while revived.rows.len() > room {
-            self.retire_first(&mut revived);
+        while restored.rows.len() > room {
+            self.move_first_to_scrollback(&mut restored);
         }
-        let count = revived.rows.len();
-        revived.rows.append(&mut new.rows);
-        revived.numbers.append(&mut new.numbers);
-        *new = revived;
+        let count = restored.rows.len();
+        restored.rows.append(&mut new.rows);
+        restored.numbers.append(&mut new.numbers);
+        *new = restored;
         count
     }
 
-    /// Takes the last line back from the scrollback, all of its rows.
-    fn pop_line(&mut self) -> Option<WholeLine> {
+    /// Removes the last line from the scrollback, with all of its rows.
+    fn pop_line(&mut self) -> Option<LogicalLine> {
         let (mut number, last) = self.scrollback.pop()?;
         let wrapped = last.is_wrapped();
         let mut rows = vec![last];
@@ -173,34 +175,35 @@ impl Screen {
         }
         let cells =
             rows.iter().rev().flat_map(|row| cells_of(row, &mut self.styles, &mut self.clusters));
-        Some(WholeLine { cells: cells.collect(), number: number.0, wrapped })
+        Some(LogicalLine { cells: cells.collect(), number: number.0, wrapped })
     }
 }
 
-/// The rows down to the cursor and the last that shows anything.
+/// Returns the number of rows down to the cursor or the last visible content, whichever is lower.
 fn used_rows(grid: &Grid, cursor: Position) -> usize {
     let is_bare = |row: &GridRow| row.used_cells().iter().all(Cell::is_invisible);
     let content = grid.rows().rposition(|row| !is_bare(row)).unwrap_or(0);
     content.max(cursor.row) + 1
 }
 
-/// Wraps the first `count` rows of a grid for another width. Returns them with the
-/// cursor's new place, whose column is `cols` where a wrap is pending.
+/// Rewraps the first `count` rows of a grid to another width. Returns them with the new position of the cursor. Its
+/// column is `cols` if a wrap is pending.
 fn rewrap(
     old: Grid,
     count: usize,
-    begun: Option<WholeLine>,
+    first_line: Option<LogicalLine>,
     lines: &LineNumbers,
     cursor: Position,
     cols: usize,
 ) -> (Rows, (usize, usize)) {
     let mut new = Rows::default();
-    let mut at = (0, 0);
-    let mut line = begun;
+    let mut new_cursor = (0, 0);
+    let mut line = first_line;
     let mut cursor_at = None;
     for (i, row) in old.rows().take(count).enumerate() {
-        let begin = || WholeLine { cells: Vec::new(), number: lines.number(i).0, wrapped: false };
-        let mut whole = line.take().unwrap_or_else(begin);
+        let new_line =
+            || LogicalLine { cells: Vec::new(), number: lines.number(i).0, wrapped: false };
+        let mut whole = line.take().unwrap_or_else(new_line);
         whole.wrapped = false;
         if i == cursor.row {
             cursor_at = Some(whole.cells.len() + cursor.col + usize::from(cursor.pending_wrap));
@@ -215,16 +218,16 @@ fn rewrap(
             line = Some(whole);
         } else {
             let found = wrap_line(whole, lines.number(i + 1).0, cols, cursor_at.take(), &mut new);
-            at = found.unwrap_or(at);
+            new_cursor = found.unwrap_or(new_cursor);
         }
     }
-    (new, at)
+    (new, new_cursor)
 }
 
-/// Cuts a line into rows. Its number is the first one's; the others count up to the `next` line's.
-/// Returns where the cell `cursor` of the line came to be.
+/// Splits a line into rows. The first row gets the line's number; the others count up to below `next`, the number of
+/// the next line. Returns the new position of the line's cell `cursor`.
 fn wrap_line(
-    line: WholeLine,
+    line: LogicalLine,
     next: u64,
     cols: usize,
     cursor: Option<usize>,
@@ -242,8 +245,8 @@ fn wrap_line(
         if let Some(cursor) = cursor.filter(|&cursor| cursor >= start)
             && (cursor < end || is_last)
         {
-            // Past the text, the cursor stays where it was; it makes no new rows. Only right behind
-            // the text can it be one whose wrap is pending.
+            // A cursor past the text keeps its column and adds no rows. A wrap can only be pending directly after the
+            // text.
             let col = cursor - start;
             let col =
                 if col == cols && cursor == line.cells.len() { cols } else { col.min(cols - 1) };
@@ -251,13 +254,13 @@ fn wrap_line(
         }
         let mut cells = line.cells[start..end].to_vec();
         if cols == 1 && cells.iter().any(|cell| cell.glyph.is_wide() || cell.glyph.is_spacer()) {
-            // There is no room for it.
+            // A wide character does not fit into one column.
             cells[0].glyph = Glyph::char(char::REPLACEMENT_CHARACTER);
         }
         if let Some(last) = cells.last_mut().filter(|cell| !is_last && cell.glyph.is_blank())
             && end - start == cols
         {
-            // It is part of the line, and not left empty for a wide character.
+            // A blank here would mean that a wide character did not fit, but this cell is part of the line.
             last.glyph = Glyph::SPACE;
         }
         let offset = (new.rows.len() - first_row) as u64;
@@ -272,10 +275,10 @@ fn wrap_line(
     }
 }
 
-/// The cells of a line of the scrollback.
+/// Returns the cells of a scrollback row.
 fn cells_of(row: &Row, styles: &mut Interner<Style>, clusters: &mut Clusters) -> Vec<Cell> {
     let styled = row.styles().last().map_or(0, |span| usize::from(span.to));
-    // A wrapped row ends where the next one goes on, whatever stands in a column after that.
+    // A wrapped row ends where the next one continues, even if later columns hold cells.
     let len = if row.is_wrapped() { row.end() } else { row.width().max(styled) };
     let glyph = if row.is_wrapped() { Glyph::SPACE } else { Glyph::BLANK };
     let mut cells = vec![Cell { glyph, ..Cell::PRISTINE }; len];
@@ -303,7 +306,7 @@ fn cells_of(row: &Row, styles: &mut Interner<Style>, clusters: &mut Clusters) ->
         for cell in &mut cells[from..to] {
             cell.style = number;
             if cell.glyph.is_blank() && !is_plain {
-                // Only a space can have more than a background; those at the end were trimmed.
+                // Only a space can have more than a background. Trailing spaces were trimmed from the text.
                 cell.glyph = Glyph::SPACE;
             }
         }

@@ -16,22 +16,22 @@ impl Screen {
 /// Applies the parameters from `first` on.
 pub(super) fn apply_sgr(style: &mut Style, sequence: &Sequence, first: usize) {
     let mut i = first;
-    // An absent list is a reset.
+    // An empty parameter list is a reset.
     while i < sequence.len().max(first + 1) {
         i += apply_one(style, sequence, i);
-        // Subparameters that were not used belong to what was not known.
+        // Unused subparameters belong to an unknown attribute.
         while sequence.is_sub(i) {
             i += 1;
         }
     }
 }
 
-/// Applies the parameter `i` and returns how many parameters that took.
+/// Applies parameter `i`. Returns the number of consumed parameters.
 fn apply_one(style: &mut Style, sequence: &Sequence, i: usize) -> usize {
     let value = sequence.value(i);
     let attrs = &mut style.attrs;
     match value {
-        // A link is no attribute: a reset leaves it open.
+        // A link is not an attribute: a reset does not close it.
         0 => *style = Style { link: style.link, ..Style::default() },
         1 => attrs.set(Attrs::BOLD, true),
         2 => attrs.set(Attrs::DIM, true),
@@ -72,8 +72,8 @@ fn apply_one(style: &mut Style, sequence: &Sequence, i: usize) -> usize {
     1
 }
 
-/// A colour of the palette or by its parts: `38;5;n`, `38;2;r;g;b`, `38:5:n`, `38:2:r:g:b` and
-/// `38:2:space:r:g:b`. Returns how many parameters it took.
+/// Parses an indexed or RGB colour: `38;5;n`, `38;2;r;g;b`, `38:5:n`, `38:2:r:g:b` and `38:2:space:r:g:b`. Returns the
+/// number of consumed parameters.
 fn extended(sequence: &Sequence, i: usize, color: &mut Color) -> usize {
     let byte = |i: usize| u8::try_from(sequence.value(i)).ok();
     let rgb = |i: usize| Some(Color::Rgb(byte(i)?, byte(i + 1)?, byte(i + 2)?));
@@ -84,11 +84,11 @@ fn extended(sequence: &Sequence, i: usize, color: &mut Color) -> usize {
         (0, _) => (None, 2),
         (2.., 5) => (byte(i + 2).map(Color::Indexed), 1 + subs),
         (4, 2) => (rgb(i + 2), 1 + subs),
-        // The colour space comes first, and may be empty; tolerances may follow.
+        // The colour space comes first and may be empty. Tolerances may follow.
         (5.., 2) => (rgb(i + 3), 1 + subs),
         (_, _) => (None, 1 + subs),
     };
-    // What is cut short or out of range changes nothing.
+    // An incomplete or invalid colour is ignored.
     if let Some(found) = found.filter(|_| i + taken <= sequence.len()) {
         *color = found;
     }

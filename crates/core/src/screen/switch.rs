@@ -1,4 +1,4 @@
-//! Setting and resetting modes, and the switch to the alternate screen.
+//! Setting and resetting modes, and switching to the alternate screen.
 
 use super::grid::Grid;
 use super::modes::{Mode, MouseEncoding, MouseTracking};
@@ -12,7 +12,7 @@ const ALTERNATE: [u16; 3] = [47, 1047, 1049];
 /// The mode that switches between 80 and 132 columns.
 const DECCOLM: u16 = 3;
 
-/// The mode that saves and restores the cursor as DECSC and DECRC do.
+/// The mode that saves and restores the cursor like DECSC and DECRC.
 const SAVE_CURSOR: u16 = 1048;
 
 impl Performer<'_, '_> {
@@ -35,7 +35,7 @@ impl Performer<'_, '_> {
     fn set_private_mode(&mut self, number: u16, on: bool) {
         let s = &mut *self.screen;
         if number == DECCOLM && !s.modes.has(Mode::AllowColumns) {
-            // As in xterm: what resets a terminal sends it, and must not clear the screen.
+            // Ignored as in xterm: reset strings of terminals contain DECCOLM, and they must not clear the screen.
         } else if let Some(mode) = Mode::dec(number) {
             s.modes.set(mode, on);
             self.after_mode(mode, on);
@@ -56,24 +56,24 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// What setting or resetting a mode does besides.
+    /// Executes the side effects of setting or resetting a mode.
     fn after_mode(&mut self, mode: Mode, on: bool) {
         let s = &mut *self.screen;
         match mode {
             Mode::Origin => s.move_to_address(0, 0),
             Mode::LeftRightMargins if !on => {
                 s.margins.cols = 0..s.cols;
-                s.settle_wrap();
+                s.clear_stale_wrap();
             }
             Mode::Columns => self.change_columns(),
-            // Line editors ask for it when they begin to read.
-            Mode::BracketedPaste if on => s.line_editor_begins(),
+            // Line editors set this mode when they start to read.
+            Mode::BracketedPaste if on => s.note_line_editor(),
             Mode::InBandResize if on => s.report_in_band_size(),
             _ => {}
         }
     }
 
-    /// DECCOLM, without the change of size: the screen is cleared and the margins are reset.
+    /// DECCOLM without the change of size: clears the screen and resets the margins.
     fn change_columns(&mut self) {
         self.screen.reset_margins();
         self.screen.modes.set(Mode::LeftRightMargins, false);
@@ -83,9 +83,9 @@ impl Performer<'_, '_> {
         self.screen.move_to(0, 0);
     }
 
-    /// Shows the alternate screen or the main one.
+    /// Switches to the alternate screen or to the main one.
     fn switch(&mut self, number: u16, on: bool) {
-        let all = self.screen.everything();
+        let all = self.screen.whole_area();
         if on != self.screen.is_alternate {
             self.before_loss(&all);
         }
@@ -105,7 +105,7 @@ impl Performer<'_, '_> {
             }
         } else {
             if s.is_alternate && number != 47 {
-                // Nothing of it will be seen again: 1047 clears it here, 1049 when it comes back.
+                // Its content will not be shown again: 1047 clears it here, 1049 at the next switch.
                 s.alternate = None;
             }
             s.is_alternate = false;
@@ -136,7 +136,7 @@ impl Screen {
         }
     }
 
-    /// Whether a private mode is set; `None` if it is not known.
+    /// Returns whether a private mode is set, or `None` if it is unknown.
     pub(super) fn private_mode(&self, number: u16) -> Option<bool> {
         if let Some(mode) = Mode::dec(number) {
             Some(self.modes.has(mode))
@@ -151,7 +151,7 @@ impl Screen {
         }
     }
 
-    /// Forgets the keyboard's flags of both screens.
+    /// Resets the keyboard flags of both screens.
     pub(super) fn reset_keyboard(&mut self) {
         self.keyboard = [KeyboardFlags::default(), KeyboardFlags::default()];
         self.modify_other_keys = 0;

@@ -1,9 +1,9 @@
-//! Tests of the parser, which nobody outside can see: bytes in, actions out.
+//! Tests of the parser, which is private: bytes in, actions out.
 
 use super::parser::{Action, Parser};
 use super::sequence::PARAMS_MAX;
 
-/// Writes down what the parser makes of the input, cut where `cut` says.
+/// Returns the parser's actions for the input, fed in pieces of `cut` bytes.
 fn actions(input: &[u8], cut: usize) -> Vec<String> {
     let mut parser = Parser::default();
     let mut log: Vec<String> = Vec::new();
@@ -30,19 +30,19 @@ fn actions(input: &[u8], cut: usize) -> Vec<String> {
 fn head(parser: &Parser) -> String {
     let sequence = parser.sequence();
     let mut text = String::new();
-    if sequence.private != 0 {
-        text.push(char::from(sequence.private));
+    if sequence.private_marker != 0 {
+        text.push(char::from(sequence.private_marker));
     }
     for i in 0..sequence.len() {
         if i > 0 {
             text.push(if sequence.is_sub(i) { ':' } else { ';' });
         }
-        if sequence.given(i) {
+        if sequence.is_given(i) {
             text += &sequence.value(i).to_string();
         }
     }
     text.extend(sequence.intermediates().iter().map(|&byte| char::from(byte)));
-    text.push(char::from(sequence.last));
+    text.push(char::from(sequence.final_byte));
     text
 }
 
@@ -73,7 +73,7 @@ fn strings() {
     check("\x1b]0;ti世tle\x1b\\x", &["Osc 0;ti\\xe4\\xb8\\x96tle", "text x"]);
     check("\x1bP$qm\x1b\\\x1bP1;2|data\x1b\\", &["Dcs $q m", "Dcs 1;2| data"]);
     check("\x1b_Gkitty\x1b\\\x1b^pm\x1b\\\x1bXsos\x07\x1b\\x", &["text x"]);
-    // The second byte of this star is that of a C1 string terminator.
+    // The encoding of this star contains 9C, the code of the C1 string terminator.
     check("\x1b]2;\u{2733}\x07x", &["Osc 2;\\xe2\\x9c\\xb3", "text x"]);
 }
 
@@ -87,7 +87,7 @@ fn c1_controls_as_characters() {
 }
 
 #[test]
-fn what_is_open_can_be_abandoned() {
+fn open_sequences_can_be_abandoned() {
     check("\x1b[1\x18x", &["control 18", "text x"]);
     check("\x1b]0;t\x18x\x1b\\", &["text x", "Escape \\"]);
     check("\x1b[1\x1b[2mx", &["Csi 2m", "text x"]);
@@ -103,7 +103,7 @@ fn controls_inside_a_sequence_act_at_once() {
 }
 
 #[test]
-fn what_is_out_of_place_spoils_its_sequence_alone() {
+fn an_invalid_byte_invalidates_only_its_sequence() {
     check("\x1b[1!2mx", &["text x"]);
     check("\x1b[1?mx", &["text x"]);
     check("\x1b[!!!mx", &["text x"]);
@@ -121,14 +121,14 @@ fn parameters_at_the_limit_and_past_it() {
 }
 
 #[test]
-fn the_last_input_can_end_anywhere() {
+fn input_can_end_inside_a_sequence_or_character() {
     for (input, midway) in [("x", false), ("\x1b", true), ("\x1b[1", true), ("\x1b]0", true)] {
         let mut parser = Parser::default();
         let mut rest = input.as_bytes();
         while parser.next(&mut rest).is_some() {}
-        assert_eq!(parser.is_midway(), midway, "{input:?}");
+        assert_eq!(parser.is_mid_sequence(), midway, "{input:?}");
     }
     let mut parser = Parser::default();
     assert!(parser.next(&mut &b"\xe4\xb8"[..]).is_none());
-    assert!(parser.is_midway());
+    assert!(parser.is_mid_sequence());
 }

@@ -1,4 +1,4 @@
-//! The text of a row of cells: its characters, its runs of one style, and the blanks behind it.
+//! The text of a row of cells: its characters, its runs of equal style, and the blanks after it.
 
 use super::cell::{Cell, Glyph};
 use super::clusters::{Clusters, base_of};
@@ -6,16 +6,17 @@ use super::grid::GridRow;
 use crate::Tick;
 use crate::row::{RowParts, extend_spans};
 
-/// Bytes of combining marks in the text of a row, for each of its columns. A cell may have up to 64, but rows full of such
-/// cells make frames and the scrollback ten times as large as any real text. Text with a mark or two on every
-/// character has 2 to 6, as in Hindi, Thai and decomposed Vietnamese; four marks on each character are 8.
+/// The maximum number of bytes of combining marks in the text of a row, per column. One cell can hold up to 64, but
+/// rows full of such cells make frames and the scrollback ten times as large as any real text. Text with one or two
+/// marks on every character needs 2 to 6, as in Hindi, Thai and decomposed Vietnamese; four marks on each character
+/// need 8.
 pub const COL_MARKS_MAX: usize = 8;
 
-/// Bytes of combining marks that the text of any row may have: 27 families of emoji with skin tones.
+/// The number of bytes of combining marks allowed in a row of any width: room for 27 family emoji with skin tones.
 pub const ROW_MARKS_MIN: usize = 1024;
 
 impl GridRow {
-    /// Takes the row apart into text and runs.
+    /// Renders the row to text and runs.
     pub(crate) fn render(&self, clusters: &Clusters, parts: &mut RowParts) {
         parts.clear();
         parts.wrapped = self.is_wrapped();
@@ -41,7 +42,7 @@ impl GridRow {
             if style != 0 {
                 extend_spans(&mut parts.styles, from as u16, to as u16, style);
             }
-            if tick != Tick(0) {
+            if tick != Tick::NEVER {
                 extend_spans(&mut parts.ticks, from as u16, to as u16, tick);
             }
             from = to;
@@ -50,7 +51,7 @@ impl GridRow {
         parts.written = self.written() as u16;
     }
 
-    /// Appends the row's text to `text` and returns how many blanks follow it. A look at drawn rows needs no more of them.
+    /// Appends the row's text to `text`. Returns the number of blanks after it.
     pub(crate) fn push_text(&self, clusters: &Clusters, text: &mut String) -> Blanks {
         let shown = self.text_cells();
         if is_ascii(shown) {
@@ -71,20 +72,21 @@ impl GridRow {
         }
     }
 
-    /// Returns how many columns the program wrote, spaces at the end included.
+    /// Returns the number of columns that the program wrote, including trailing spaces.
     fn written(&self) -> usize {
         let written = |cell: &Cell| !cell.glyph.is_blank();
         self.used_cells().iter().rposition(written).map_or(0, |last| last + 1)
     }
 
-    /// The cells up to the last that shows anything.
+    /// Returns the cells up to the last visible one.
     fn text_cells(&self) -> &[Cell] {
         let cells = self.used_cells();
         let shown = |cell: &Cell| cell.glyph.as_ascii() != Some(b' ');
         &cells[..cells.iter().rposition(shown).map_or(0, |last| last + 1)]
     }
 
-    /// How many cells of a wrapped row belong to its line: not a last one that was left empty.
+    /// Returns the number of cells of a wrapped row that belong to its line. A blank last cell does not: a wide
+    /// character did not fit there.
     pub(crate) fn line_end(&self) -> usize {
         let cells = self.cells();
         let cols = cells.len();
@@ -92,12 +94,12 @@ impl GridRow {
     }
 }
 
-/// Blanks that follow the text of a row.
+/// The number of blanks after the text of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blanks {
-    /// Those that belong to the line that goes on in the next row.
+    /// Blanks that belong to the line that continues in the next row.
     pub(crate) of_line: usize,
-    /// Those that the program wrote.
+    /// Blanks that the program wrote.
     pub(crate) written: usize,
 }
 
@@ -106,7 +108,7 @@ fn is_ascii(cells: &[Cell]) -> bool {
 }
 
 fn push_ascii(cells: &[Cell], text: &mut String) {
-    // A string takes bytes only one by one, each with a check; so some are put together, and checked at once.
+    // `String` accepts single bytes only with a check for each, so the bytes are collected and checked together.
     let mut bytes = [0; 128];
     for cells in cells.chunks(bytes.len()) {
         let bytes = &mut bytes[..cells.len()];
@@ -117,12 +119,13 @@ fn push_ascii(cells: &[Cell], text: &mut String) {
     }
 }
 
-/// Returns how many bytes of marks the text of a row of so many columns has at most.
+/// Returns the maximum number of bytes of marks in the text of a row of `cols` columns.
 fn marks_max(cols: usize) -> usize {
     (cols * COL_MARKS_MAX).max(ROW_MARKS_MIN)
 }
 
-/// Adds what a cell shows, and returns how many bytes that are. A cluster with more marks than are left is shown without them.
+/// Appends the text of a glyph and returns its length in bytes. Leaves out the marks of a cluster that has more than
+/// `marks_left` bytes of them.
 fn push_glyph(
     glyph: Glyph,
     clusters: &Clusters,

@@ -1,11 +1,11 @@
-//! What can be asked of a screen.
+//! Read access to the screen.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::grid::Grid;
 use super::modes::{Mode, MouseEncoding, MouseTracking};
-use super::palette::Special;
+use super::palette::SpecialColor;
 use super::text::Blanks;
 use super::{Event, Mark, Screen};
 use crate::frame::Cursor;
@@ -16,17 +16,17 @@ use crate::style::{LinkId, Style};
 use crate::{Line, Tick};
 
 impl Screen {
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// A visible row.
+    /// Returns a visible row.
     ///
     /// # Panics
     /// If there is no such row.
@@ -34,17 +34,17 @@ impl Screen {
         self.rendered(self.grid(), row)
     }
 
-    /// Tells whether a visible row goes on in the next one because it did not fit.
+    /// Returns whether a visible row continues in the next one because its text did not fit.
     pub(crate) fn is_row_wrapped(&self, row: usize) -> bool {
         self.grid().row(row).is_wrapped()
     }
 
-    /// Appends the text of a visible row to `text` and returns how many blanks follow it.
+    /// Appends the text of a visible row to `text`. Returns the number of blanks after it.
     pub(crate) fn push_text(&self, row: usize, text: &mut String) -> Blanks {
         self.grid().row(row).push_text(&self.clusters, text)
     }
 
-    /// A row of the main screen, whether or not it is shown.
+    /// Returns a row of the main screen, even while the alternate screen is shown.
     pub(crate) fn main_row(&self, row: usize) -> Arc<Row> {
         self.rendered(&self.main, row)
     }
@@ -57,7 +57,7 @@ impl Screen {
         })
     }
 
-    /// What stands on the main screen from a place up to the line of a mark.
+    /// Returns the text of the main screen from a position up to the line of a mark.
     pub(crate) fn text_between(&self, (line, col): (Line, usize), mark: &Mark) -> String {
         let within = |row: &usize| (line..mark.line).contains(&self.line(*row));
         let mut text = String::new();
@@ -72,8 +72,8 @@ impl Screen {
         text.trim().to_owned()
     }
 
-    /// The line below so many others, each of which may be wrapped over several rows; `None` if the first is
-    /// not on the screen any more.
+    /// Returns the number of the line `lines` lines below `first`. A line may be wrapped over several rows. Returns
+    /// `None` if `first` is no longer on the screen.
     pub(crate) fn line_below(&self, first: Line, lines: usize) -> Option<Line> {
         let mut row = (0..self.rows).find(|&row| self.line(row) == first)?;
         for _ in 0..lines {
@@ -85,17 +85,17 @@ impl Screen {
         (row < self.rows).then(|| self.line(row))
     }
 
-    /// Keeps the ends of what is dropped from the scrollback from now on, from a line on.
-    pub(crate) fn keep_leaving(&mut self, from: Line, chars_max: usize) {
-        self.scrollback.keep_leaving(from, chars_max);
+    /// Starts recording the start and the end of the text dropped from the scrollback, from the line `from` on.
+    pub(crate) fn record_dropped(&mut self, from: Line, chars_max: usize) {
+        self.scrollback.record_dropped(from, chars_max);
     }
 
-    /// Ends [`keep_leaving`](Self::keep_leaving).
-    pub(crate) fn forget_leaving(&mut self) {
-        self.scrollback.forget_leaving();
+    /// Stops recording dropped lines.
+    pub(crate) fn stop_recording_dropped(&mut self) {
+        self.scrollback.stop_recording_dropped();
     }
 
-    /// Tells whether the first row goes on with the line that left the screen last.
+    /// Returns whether the first row continues the last line of the scrollback.
     pub(crate) fn is_top_continued(&self) -> bool {
         self.main.row(0).is_continued() && !self.is_alternate
     }
@@ -104,23 +104,23 @@ impl Screen {
         &self.lines
     }
 
-    /// The absolute number of a visible row.
+    /// Returns the absolute line number of a visible row.
     pub fn line(&self, row: usize) -> Line {
         self.lines.number(row)
     }
 
-    /// The newest tick at which a cell of the row was drawn, or a later one: rows that are older
-    /// than a tick hold no cell drawn since.
+    /// Returns a tick that is not older than any cell of the row. If it is older than some tick, no cell of the row was
+    /// drawn since that one.
     pub fn row_tick(&self, row: usize) -> Tick {
         self.grid().row(row).tick()
     }
 
-    /// Tells whether anything was drawn since the last look.
-    pub(crate) fn has_drawn(&self) -> bool {
+    /// Returns whether cells were drawn since the last observation.
+    pub(crate) fn has_unobserved_cells(&self) -> bool {
         (0..self.rows).any(|row| self.row_tick(row) >= self.tick)
     }
 
-    /// When a cell was last drawn; tick 0 if it never was.
+    /// Returns the tick at which a cell was last drawn, or [`Tick::NEVER`].
     ///
     /// # Panics
     /// If there is no such cell.
@@ -128,29 +128,28 @@ impl Screen {
         self.grid().cell(row, col).tick
     }
 
-    /// The tick that cells drawn now are stamped with.
+    /// Returns the tick of cells drawn now.
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
-    /// Says that everything drawn so far was looked at.
+    /// Marks everything drawn so far as observed.
     pub fn advance_tick(&mut self) {
         self.tick.0 += 1;
     }
 
-    /// The screen's text: rows joined by line feeds, without blanks at the end of a row and without
-    /// blank rows at the end.
+    /// Returns the screen's text: rows joined by line feeds, without trailing blanks and blank rows at the end.
     pub fn text(&self) -> String {
         let rows: Vec<Arc<Row>> = (0..self.rows).map(|row| self.row(row)).collect();
         crate::frame::join_rows(rows.iter().map(|row| row.text()))
     }
 
-    /// The lines that left the screen.
+    /// Returns the lines that scrolled off the screen.
     pub fn scrollback(&self) -> &Scrollback {
         &self.scrollback
     }
 
-    /// The cursor.
+    /// Returns the cursor.
     pub fn cursor(&self) -> Cursor {
         Cursor {
             row: self.position.row,
@@ -161,124 +160,123 @@ impl Screen {
         }
     }
 
-    /// Tells whether the alternate screen is shown.
+    /// Returns whether the alternate screen is shown.
     pub fn is_alternate(&self) -> bool {
         self.is_alternate
     }
 
-    /// Tells whether the program is in the middle of a synchronized update (mode 2026).
+    /// Returns whether a synchronized update (mode 2026) is in progress.
     pub fn is_synchronized(&self) -> bool {
         self.modes.has(Mode::SynchronizedUpdate)
     }
 
-    /// Ends a synchronized update that the program did not end.
+    /// Ends a synchronized update on behalf of the program.
     pub fn end_update(&mut self) {
         self.modes.set(Mode::SynchronizedUpdate, false);
     }
 
-    /// Tells whether the input so far ends inside a sequence or a character.
-    pub fn is_midway(&self) -> bool {
-        self.parser.is_midway()
+    /// Returns whether the input so far ends inside a sequence or a character.
+    pub fn is_mid_sequence(&self) -> bool {
+        self.parser.is_mid_sequence()
     }
 
-    /// Tells whether the whole screen is inverted (DECSCNM).
+    /// Returns whether the whole screen is inverted (DECSCNM).
     pub fn is_reverse(&self) -> bool {
         self.modes.has(Mode::ReverseScreen)
     }
 
-    /// Tells whether the cursor keys send application sequences (DECCKM).
+    /// Returns whether the cursor keys send application sequences (DECCKM).
     pub fn has_application_cursor(&self) -> bool {
         self.modes.has(Mode::CursorKeys)
     }
 
-    /// Tells whether the keypad sends application sequences.
+    /// Returns whether the keypad sends application sequences.
     pub fn has_application_keypad(&self) -> bool {
         self.modes.has(Mode::ApplicationKeypad)
     }
 
-    /// Tells whether the backspace key sends BS and not DEL (DECBKM).
+    /// Returns whether the backspace key sends BS instead of DEL (DECBKM).
     pub fn has_backspace_bs(&self) -> bool {
         self.modes.has(Mode::BackspaceSendsBs)
     }
 
-    /// Tells whether Enter also sends a line feed (LNM).
+    /// Returns whether Enter also sends a line feed (LNM).
     pub fn has_newline_mode(&self) -> bool {
         self.modes.has(Mode::LineFeedNewLine)
     }
 
-    /// Tells whether pastes are to be bracketed.
+    /// Returns whether pastes must be bracketed.
     pub fn has_bracketed_paste(&self) -> bool {
         self.modes.has(Mode::BracketedPaste)
     }
 
-    /// Tells whether the program wants to hear of focus.
+    /// Returns whether the program requests focus reports.
     pub fn has_focus_reports(&self) -> bool {
         self.modes.has(Mode::Focus)
     }
 
-    /// Which mouse events the program wants.
+    /// Returns the mouse events that the program requests.
     pub fn mouse_tracking(&self) -> MouseTracking {
         self.mouse_tracking
     }
 
-    /// How it wants them.
+    /// Returns the encoding of mouse events that the program requests.
     pub fn mouse_encoding(&self) -> MouseEncoding {
         self.mouse_encoding
     }
 
-    /// The flags of kitty's keyboard protocol in force.
+    /// Returns the active flags of kitty's keyboard protocol.
     pub fn keyboard_flags(&self) -> u8 {
         self.keyboard[self.screen_index()].current
     }
 
-    /// xterm's modifyOtherKeys in force: 0, 1 or 2.
+    /// Returns the active level of xterm's modifyOtherKeys: 0, 1 or 2.
     pub fn modify_other_keys(&self) -> u8 {
         self.modify_other_keys
     }
 
-    /// The window's title.
+    /// Returns the window title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// The directory that the program says it is in (OSC 7). Any program can say so.
+    /// Returns the directory reported by OSC 7. Any program can send it.
     pub fn cwd(&self) -> Option<&str> {
         self.cwd.as_deref()
     }
 
-    /// The address of a hyperlink, if it is one of the newest.
+    /// Returns the URI of a hyperlink, or `None` if it is unknown or too old.
     pub fn link(&self, id: LinkId) -> Option<&str> {
         self.links.uri(id)
     }
 
-    /// Tells whether a person does not see text of that style: it is concealed, or as good as of the colour
-    /// behind it.
+    /// Returns whether text in that style is invisible: concealed, or nearly in the colour of its background.
     pub fn conceals(&self, style: &Style) -> bool {
         self.palette.conceals(style)
     }
 
-    /// The colours of the palette that the program has set, as red, green and blue.
+    /// Returns the palette colours that the program set, as index and RGB value.
     pub fn chosen_palette(&self) -> impl Iterator<Item = (u8, (u8, u8, u8))> + '_ {
         self.palette.indexed.iter().map(|(&index, &color)| (index, color))
     }
 
-    /// The foreground, the background and the cursor's colour, where the program has set them.
+    /// Returns the foreground, background and cursor colours, as far as the program set them.
     pub fn chosen_colors(&self) -> [Option<(u8, u8, u8)>; 3] {
-        [Special::Foreground, Special::Background, Special::Cursor]
+        [SpecialColor::Foreground, SpecialColor::Background, SpecialColor::Cursor]
             .map(|which| self.palette.special.get(&which).copied())
     }
 
-    /// Takes what is to be sent to the program in reply to its questions.
+    /// Takes the queued replies, which must be sent to the program.
     pub fn take_replies(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.replies)
     }
 
-    /// Takes what happened since the last time, and how many events had no room.
+    /// Takes the queued events, and the number of events that were dropped because the queue was full.
     pub fn take_events(&mut self) -> (Vec<Event>, u64) {
         (std::mem::take(&mut self.events).into(), std::mem::take(&mut self.events_lost))
     }
 
-    /// The kinds of sequences that were ignored because they are not known, and how often.
+    /// Returns the number of ignored unknown sequences, by kind.
     pub fn unknown(&self) -> &BTreeMap<String, u64> {
         &self.unknown
     }

@@ -1,20 +1,20 @@
-//! How many columns a character takes: as `wcwidth` has it, because that is what programs assume.
+//! Character widths in columns. They are those of `wcwidth`, because programs assume these.
 
 use std::sync::OnceLock;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Code points in the table; what lies beyond the basic plane is looked up each time.
+/// The number of code points in the table: the basic plane. All others are looked up each time.
 const TABLE: usize = 0x1_0000;
 
-/// Two bits for each character of the basic plane.
+/// Two bits per character of the basic plane.
 static WIDTHS: OnceLock<Box<[u8]>> = OnceLock::new();
 
-/// The columns that `c` takes: 0, 1 or 2.
+/// Returns the width of `c`: 0, 1 or 2.
 pub(crate) fn char_width(c: char) -> usize {
     let code = c as usize;
     if code < 0x300 {
-        // The soft hyphen is shown, as it is in xterm and by wcwidth.
+        // The soft hyphen is visible in xterm and in `wcwidth`.
         return 1;
     }
     if code >= TABLE {
@@ -29,11 +29,11 @@ pub(crate) fn char_width(c: char) -> usize {
 }
 
 fn lookup(c: char) -> usize {
-    // None is a control; those that come here as characters are shown.
+    // `None` means a control character. Those that are printed take one column.
     c.width().unwrap_or(1).min(2)
 }
 
-/// The columns that a grapheme cluster takes: 1 or 2.
+/// Returns the width of a grapheme cluster: 1 or 2.
 pub(crate) fn cluster_width(text: &str) -> usize {
     text.width().clamp(1, 2)
 }

@@ -8,7 +8,7 @@ use crate::activity::{
 };
 use crate::change::differs_from;
 use crate::command::{Command, CommandId, Progress};
-use crate::screen::EchoBy;
+use crate::screen::EchoSource;
 use crate::wait::{Condition, Finding, Outcome, Ready, WaitId};
 
 /// What the evidence says of a condition.
@@ -207,7 +207,7 @@ impl Session {
 
     /// Returns whether the program has drawn something since the input. The echo of a line discipline is not its own.
     fn has_reacted(&self, has_shell: bool) -> bool {
-        let is_echo_own = self.echo_by != EchoBy::Terminal;
+        let is_echo_own = self.echo_source != EchoSource::Terminal;
         let frame = self.frame();
         has_shell && !self.is_half_typed()
             || frame.seq() > self.input.frame.seq()

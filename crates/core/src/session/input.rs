@@ -3,18 +3,18 @@
 use super::Session;
 use crate::Time;
 use crate::activity::Activity;
-use crate::screen::EchoBy;
+use crate::screen::EchoSource;
 use crate::search::Matches;
 use crate::wait::{Condition, Outcome, Since, WaitId};
 
 impl Session {
     /// Sets the input mark: input is about to be handed to the program, of which `text` can be echoed, by `by`.
-    pub fn handle_input(&mut self, now: Time, text: &str, by: EchoBy) {
+    pub fn handle_input(&mut self, now: Time, text: &str, by: EchoSource) {
         self.catch_up(now);
         self.input = self.anchor_here();
         self.input.enters = text.matches(['\r', '\n']).count();
         (self.handed_at, self.input_at) = (now, now);
-        self.echo_by = by;
+        self.echo_source = by;
         // What was known of the program was before the input.
         (self.activity, self.reading_since) = (Activity::default(), None);
         self.shells.note_input(text);
@@ -23,7 +23,7 @@ impl Session {
 
     /// Notes that the program reads keys and not lines now, as a line editor does.
     pub fn handle_line_editor(&mut self) {
-        self.screen.line_editor_begins();
+        self.screen.note_line_editor();
     }
 
     /// Notes whether the program has input that it did not read, as far as the kernel can tell.

@@ -18,7 +18,7 @@ use crate::activity::Activity;
 use crate::flashes::Flashes;
 use crate::frame::Frame;
 use crate::history::History;
-use crate::screen::{EchoBy, Screen};
+use crate::screen::{EchoSource, Screen};
 use crate::search::all_places;
 use crate::shell::Shells;
 use crate::wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
@@ -54,7 +54,7 @@ pub struct Session {
     /// The moment just before the last input.
     input: Anchor,
     /// Who echoes the last input.
-    echo_by: EchoBy,
+    echo_source: EchoSource,
     /// When some of the last input was handed over or read last.
     handed_at: Time,
     /// When the input mark was set.
@@ -112,7 +112,7 @@ impl Session {
             to_send: Vec::new(),
             has_own_replies: true,
             input,
-            echo_by: EchoBy::Nobody,
+            echo_source: EchoSource::None,
             handed_at: now,
             input_at: now,
             is_prompt_new: false,
@@ -199,8 +199,8 @@ impl Session {
     }
 
     /// Somebody else's screen of the same program shows these rows, and the cursor there; says how many differed. They
-    /// are news, or only shown wrongly here: see [`Screen::heal`].
-    pub fn heal(
+    /// are news, or only shown wrongly here: see [`Screen::reconcile`].
+    pub fn reconcile(
         &mut self,
         now: Time,
         rows: &[&[u8]],
@@ -209,13 +209,13 @@ impl Session {
     ) -> usize {
         let waits = &mut self.waits;
         let mut look = |screen: &Screen| waits.judge(screen);
-        let healed = self.screen.heal(rows, is_new, Some(&mut look));
+        let reconciled = self.screen.reconcile(rows, is_new, Some(&mut look));
         self.screen.set_cursor(cursor.0, cursor.1);
-        if healed > 0 {
+        if reconciled > 0 {
             self.unframed.get_or_insert(now);
             self.catch_up(now);
         }
-        healed
+        reconciled
     }
 
     /// Time passed.
@@ -438,7 +438,7 @@ impl Session {
             }
         };
         if since == Since::Screen {
-            anchor.tick = Tick(0);
+            anchor.tick = Tick::NEVER;
         } else {
             let off = self.screen.scrollback().first().unwrap_or(self.screen.line(0));
             let ring_reaches = self.history.oldest().seq().0 <= anchor.frame.seq().0 + 1;

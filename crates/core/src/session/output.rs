@@ -70,8 +70,8 @@ impl Session {
     /// even if the last frame is not old, but no more than once in the time between two.
     fn is_edge_due(&mut self, now: Time) -> bool {
         let is_old = |time: Time| now.since(time) >= FRAME_INTERVAL;
-        if !self.screen.has_drawn() || is_old(self.framed_at) {
-            return self.screen.has_drawn();
+        if !self.screen.has_unobserved_cells() || is_old(self.framed_at) {
+            return self.screen.has_unobserved_cells();
         }
         let due = self.edge_framed_at.is_none_or(is_old);
         if due {

@@ -165,7 +165,7 @@ impl Session {
         let start = Start { line, col, tick, is_alternate };
         self.screen.advance_tick();
         if let Some(max) = self.shells.set_start(id, start) {
-            self.screen.keep_leaving(start.line, max);
+            self.screen.record_dropped(start.line, max);
         }
     }
 
@@ -173,7 +173,7 @@ impl Session {
         if let Some((start, max)) = self.shells.open_output(id) {
             let output = self.screen.output_between(start, end, max);
             self.shells.add_output(id, output);
-            self.screen.forget_leaving();
+            self.screen.stop_recording_dropped();
         }
     }
 

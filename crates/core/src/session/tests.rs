@@ -61,7 +61,7 @@ impl Watched {
         let mut session = Session::new(at(0), 20, 4, 20);
         session.handle_output(at(0), b"DONE before");
         session.handle_drained(at(0));
-        session.handle_input(at(0), "", EchoBy::Terminal);
+        session.handle_input(at(0), "", EchoSource::Terminal);
         Watched { session, now: 0, running: BTreeSet::new(), done: BTreeSet::new() }
     }
 
@@ -260,7 +260,7 @@ proptest! {
                 Step::Cancel(which) if !ids.is_empty() => all.cancel(*which.get(&ids)),
                 Step::Cancel(_) => {}
                 Step::Print(text, drained) => all.print(text, drained),
-                Step::Type(text) => all.session.handle_input(at(all.now), text, EchoBy::Terminal),
+                Step::Type(text) => all.session.handle_input(at(all.now), text, EchoSource::Terminal),
                 Step::Pass(ms) => all.pass(ms),
                 Step::Resize(cols, rows) => all.session.resize(at(all.now), cols, rows),
                 Step::Unread(unread) => all.session.handle_input_unread(at(all.now), unread),

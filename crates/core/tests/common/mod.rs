@@ -1,5 +1,5 @@
-//! What holds for every stream of bytes, as checks that panic: `properties.rs` tries them with what it makes up, `fuzz.rs`
-//! with what it makes of real programs' output.
+//! Invariants of all streams of bytes, as checks that panic. `properties.rs` runs them with generated streams,
+//! `fuzz.rs` with mutated output of real programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +11,10 @@ use awaitty_core::{
     Time, WaitEnded,
 };
 
-/// Lines that are kept in all checks.
+/// The scrollback size of all checks.
 pub(crate) const SCROLLBACK: usize = 20;
 
-/// Something that happens to a terminal.
+/// A step of a test case.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Step {
     Bytes(Vec<u8>),
@@ -30,7 +30,7 @@ impl fmt::Debug for Step {
     }
 }
 
-/// The same bytes in pieces of these sizes, again and again.
+/// Splits the bytes into pieces of the sizes in `cuts`, which are used cyclically.
 fn pieces<'b>(mut bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     let mut pieces = Vec::new();
     for size in cuts.iter().cycle() {
@@ -44,10 +44,10 @@ fn pieces<'b>(mut bytes: &'b [u8], cuts: &[usize]) -> Vec<&'b [u8]> {
     pieces
 }
 
-/// A screen that everything has happened to, with the bytes in pieces.
+/// Returns a screen after all steps, with the bytes split by `cuts`.
 fn screen_after(steps: &[Step], (cols, rows): (usize, usize), cuts: &[usize]) -> Screen {
     let mut screen = Screen::new(cols, rows, SCROLLBACK);
-    // All that can be answered is compared.
+    // Compares all replies, including those that are disabled by default.
     screen.set_answers_checksums(true);
     for step in steps {
         match step {
@@ -58,7 +58,7 @@ fn screen_after(steps: &[Step], (cols, rows): (usize, usize), cuts: &[usize]) ->
     screen
 }
 
-/// All that can be seen of a terminal, ticks included.
+/// Returns the complete observable state of a screen, including ticks.
 fn whole_state(screen: &mut Screen) -> impl PartialEq + fmt::Debug + use<> {
     let ticks: Vec<Tick> = (0..screen.rows())
         .flat_map(|row| (0..screen.cols()).map(move |col| (row, col)))
@@ -76,20 +76,20 @@ fn whole_state(screen: &mut Screen) -> impl PartialEq + fmt::Debug + use<> {
     (screen.text(), screen.cursor(), ticks, lines, scrollback, dump, rest)
 }
 
-/// How the bytes are cut makes no difference.
+/// Checks that the result does not depend on how the bytes are split.
 pub(crate) fn check_cuts(steps: &[Step], size: (usize, usize), cuts: &[usize]) {
     let whole = whole_state(&mut screen_after(steps, size, &[usize::MAX]));
     assert_eq!(whole, whole_state(&mut screen_after(steps, size, &[1])));
     assert_eq!(whole, whole_state(&mut screen_after(steps, size, cuts)));
 }
 
-/// Any stream leaves a screen that is sound.
-pub(crate) fn check_sound(steps: &[Step], (cols, rows): (usize, usize)) {
+/// Checks the invariants of the screen after each step.
+pub(crate) fn check_invariants(steps: &[Step], (cols, rows): (usize, usize)) {
     let mut screen = Screen::new(cols, rows, SCROLLBACK);
     let mut tick = screen.tick();
     for step in steps {
         match step {
-            Step::Bytes(bytes) => screen.feed_watched(bytes, &mut |_| {}),
+            Step::Bytes(bytes) => screen.feed_observed(bytes, &mut |_| {}),
             Step::Resize(cols, rows) => screen.resize(*cols, *rows),
         }
         check_screen(&screen);
@@ -98,7 +98,7 @@ pub(crate) fn check_sound(steps: &[Step], (cols, rows): (usize, usize)) {
     }
 }
 
-/// What must be true of a screen at any moment.
+/// Checks the invariants of a screen.
 fn check_screen(screen: &Screen) {
     let cursor = screen.cursor();
     assert!(cursor.row < screen.rows());
@@ -119,14 +119,13 @@ fn check_screen(screen: &Screen) {
         }
     }
     let lines = (0..screen.scrollback().len()).map(|i| screen.scrollback().text(i));
-    let lines: Vec<_> =
-        lines.map(|line| line.expect("a line that is counted is there").0).collect();
+    let lines: Vec<_> = lines.map(|line| line.expect("every counted line exists").0).collect();
     assert!(lines.is_sorted());
     assert!(lines.len() <= SCROLLBACK);
 }
 
-/// The base characters of the cells that nobody has looked at, and how many there are of each.
-fn unseen(screen: &Screen) -> BTreeMap<char, usize> {
+/// Counts the base characters of the cells drawn since the last observation.
+fn unobserved(screen: &Screen) -> BTreeMap<char, usize> {
     let mut found = BTreeMap::new();
     for row in 0..screen.rows() {
         let shown = screen.row(row);
@@ -148,57 +147,57 @@ fn is_within(few: &BTreeMap<char, usize>, many: &BTreeMap<char, usize>) -> bool 
     few.iter().all(|(c, n)| many.get(c).is_some_and(|m| m >= n))
 }
 
-/// Nothing drawn disappears before it was looked at.
-pub(crate) fn check_looks(bytes: &[u8], (cols, rows): (usize, usize)) {
+/// Checks that no drawn cell disappears before it is observed.
+pub(crate) fn check_observed(bytes: &[u8], (cols, rows): (usize, usize)) {
     let mut screen = Screen::new(cols, rows, SCROLLBACK);
     for byte in bytes {
-        let before = unseen(&screen);
+        let before = unobserved(&screen);
         let tick = screen.tick();
-        let mut first_look = None;
-        screen.feed_watched(&[*byte], &mut |screen| {
-            first_look.get_or_insert_with(|| unseen(screen));
+        let mut first_observation = None;
+        screen.feed_observed(&[*byte], &mut |screen| {
+            first_observation.get_or_insert_with(|| unobserved(screen));
         });
-        match first_look {
+        match first_observation {
             Some(seen) => assert!(is_within(&before, &seen), "{before:?} {seen:?}"),
             None => {
                 assert_eq!(screen.tick(), tick);
-                let after = unseen(&screen);
+                let after = unobserved(&screen);
                 assert!(is_within(&before, &after), "{before:?} {after:?}");
             }
         }
     }
 }
 
-/// Looking changes nothing but ticks.
-pub(crate) fn check_watched(bytes: &[u8], (cols, rows): (usize, usize)) {
+/// Checks that observation changes only ticks.
+pub(crate) fn check_observation(bytes: &[u8], (cols, rows): (usize, usize)) {
     let mut watched = Screen::new(cols, rows, SCROLLBACK);
-    watched.feed_watched(bytes, &mut |_| {});
+    watched.feed_observed(bytes, &mut |_| {});
     let mut unwatched = Screen::new(cols, rows, SCROLLBACK);
     unwatched.feed(bytes);
     assert_eq!(watched.text(), unwatched.text());
     assert_eq!(watched.dump(), unwatched.dump());
 }
 
-/// A dump makes an equal terminal.
+/// Checks that a dump reproduces the terminal.
 pub(crate) fn check_dump(steps: &[Step], size: (usize, usize)) {
     let screen = screen_after(steps, size, &[usize::MAX]);
     let dump = screen.dump();
-    let mut again = Screen::new(screen.cols(), screen.rows(), SCROLLBACK);
-    again.feed(&dump);
-    assert_eq!(again.text(), screen.text());
-    assert_eq!(again.cursor(), screen.cursor());
+    let mut copy = Screen::new(screen.cols(), screen.rows(), SCROLLBACK);
+    copy.feed(&dump);
+    assert_eq!(copy.text(), screen.text());
+    assert_eq!(copy.cursor(), screen.cursor());
     for row in 0..screen.rows() {
-        assert_eq!(again.row(row).is_wrapped(), screen.row(row).is_wrapped(), "row {row}");
+        assert_eq!(copy.row(row).is_wrapped(), screen.row(row).is_wrapped(), "row {row}");
     }
     let text = |dump: Vec<u8>| String::from_utf8(dump).expect("a dump is text");
-    assert_eq!(text(again.dump()), text(dump));
+    assert_eq!(text(copy.dump()), text(dump));
 }
 
 fn look_alike(a: &[Arc<Row>], b: &[Arc<Row>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.looks_like(b))
 }
 
-/// The characters that it takes to say some rows.
+/// Returns the cost of transmitting rows, in characters.
 fn cost<'r>(rows: impl Iterator<Item = &'r Arc<Row>>) -> usize {
     rows.map(|row| row.text().len() + 4).sum()
 }
@@ -210,12 +209,12 @@ fn check_diff(old: &Frame, new: &Frame) {
     };
     assert!(look_alike(&diff.apply(old.rows()), new.rows()), "{diff:?}");
     assert_eq!(diff.is_empty(), old.looks_like(new));
-    let said = diff.changes.iter().map(|change| &change.now).filter(|row| !row.is_blank());
-    let said = cost(said);
-    assert!(said <= cost(new.rows().iter().filter(|row| !row.is_blank())), "{diff:?}");
+    let sent = diff.changes.iter().map(|change| &change.now).filter(|row| !row.is_blank());
+    let sent = cost(sent);
+    assert!(sent <= cost(new.rows().iter().filter(|row| !row.is_blank())), "{diff:?}");
 }
 
-/// Frames count visible changes, and diffs lead from one to another.
+/// Checks that the frame number counts visible changes, and that diffs lead from each frame to another.
 pub(crate) fn check_frames(steps: &[Step], (cols, rows): (usize, usize), gaps: &[u64]) {
     let mut now = 0;
     let mut session = Session::new(Time::from_ms(now), cols, rows, SCROLLBACK);
@@ -229,7 +228,7 @@ pub(crate) fn check_frames(steps: &[Step], (cols, rows): (usize, usize), gaps: &
         }
         session.handle_drained(time);
         let after = session.frame();
-        // One step can hold several frames: each update that ends is one.
+        // One step can produce several frames: one per completed update.
         assert!(after.seq() >= before.seq());
         if after.seq() == before.seq() {
             assert!(after.looks_like(&before));
@@ -252,16 +251,16 @@ pub(crate) fn check_frames(steps: &[Step], (cols, rows): (usize, usize), gaps: &
     }
 }
 
-/// How the bytes are cut changes no answer: of waits that run while they come, and of one that is started after them.
-/// Each ends once.
+/// Checks that the results of waits do not depend on how the bytes are split, both for waits that run while the bytes
+/// arrive and for one that starts later. Each wait ends once.
 pub(crate) fn check_waits(steps: &[Step], size: (usize, usize), cuts: &[usize], pattern: &str) {
-    let (whole, wake) = answers(steps, size, &[usize::MAX], pattern);
+    let (whole, wake) = wait_results(steps, size, &[usize::MAX], pattern);
     assert_eq!(whole.len(), CONDITIONS + 1);
-    assert_eq!(wake, None, "all have ended");
-    assert_eq!((whole, wake), answers(steps, size, cuts, pattern));
+    assert_eq!(wake, None, "all waits have ended");
+    assert_eq!((whole, wake), wait_results(steps, size, cuts, pattern));
 }
 
-/// How many conditions [`conditions`] has.
+/// The number of conditions in [`conditions`].
 const CONDITIONS: usize = 4;
 
 fn conditions(pattern: &Arc<Pattern>) -> [Condition; CONDITIONS] {
@@ -274,20 +273,20 @@ fn conditions(pattern: &Arc<Pattern>) -> [Condition; CONDITIONS] {
     ]
 }
 
-/// What waits say, and when the session is to be woken after all of them.
-fn answers(
+/// Returns the results of waits, and the session's next wake-up after all of them.
+fn wait_results(
     steps: &[Step],
     (cols, rows): (usize, usize),
     cuts: &[usize],
     pattern: &str,
 ) -> (Vec<String>, Option<Time>) {
     const STEP_MS: u64 = 7;
-    let pattern = Arc::new(Pattern::new(pattern, "").expect("the check's pattern is right"));
+    let pattern = Arc::new(Pattern::new(pattern, "").expect("the pattern is valid"));
     let end = Time::from_ms(STEP_MS * (steps.len() as u64 + 2));
     let mut session = Session::new(Time::from_ms(0), cols, rows, SCROLLBACK);
     let spec = |condition| Spec { condition, since: Since::Input, deadline: Some(end) };
     for condition in conditions(&pattern) {
-        session.start_wait(Time::from_ms(0), spec(condition)).expect("it starts");
+        session.start_wait(Time::from_ms(0), spec(condition)).expect("the wait starts");
     }
     let mut now = Time::from_ms(0);
     let mut ended = Vec::new();
@@ -301,24 +300,24 @@ fn answers(
         }
         session.handle_drained(now);
         session.handle_time(now);
-        ended.extend(session.poll_ended().iter().map(said));
+        ended.extend(session.poll_ended().iter().map(describe));
     }
-    session.start_wait(now, spec(Condition::Text(pattern))).expect("it starts");
-    // An update that never ends is given up later.
+    session.start_wait(now, spec(Condition::Text(pattern))).expect("the wait starts");
+    // An update that never ends is ended by a timeout.
     for time in [end, end.after(awaitty_core::UPDATE_MAX)] {
         session.handle_time(time);
     }
-    ended.extend(session.poll_ended().iter().map(said));
+    ended.extend(session.poll_ended().iter().map(describe));
     (ended, session.poll_wake())
 }
 
-/// All that a wait says, but for ticks: they tell how often somebody looked, and for waits that come later nobody looks
-/// without end.
-fn said(ended: &WaitEnded) -> String {
+/// Describes the result of a wait without ticks. Ticks depend on the number of observations, and those depend on the
+/// pieces.
+fn describe(ended: &WaitEnded) -> String {
     let WaitEnded { id, outcome, frame, .. } = ended;
     let mut finding = ended.finding.clone();
     if let Finding::Text { found: Some(found), .. } | Finding::Gone(Some(found)) = &mut finding {
-        found.tick = Tick(0);
+        found.tick = Tick::NEVER;
     }
     format!("{id:?} {outcome:?} {finding:?} {:?} {:?}", frame.seq(), frame.text())
 }

@@ -1,9 +1,9 @@
-//! What all fuzzers share: numbers that look random, mutations of bytes, and the loop that makes what failed small and
-//! keeps it. Each of them includes this file by its path, so it is nobody's interface.
+//! Shared code of all fuzzers: random numbers, mutations, and the loop that minimises and stores failing cases. The
+//! fuzz tests of several crates include this file by its path.
 //!
-//! A run begins with the kept cases. Without being asked otherwise it then tries the same cases each time, so that whoever
-//! sees it fail can see it again; `AWAITTY_FUZZ_SECONDS=60` tries others for so long, and says with which number it began,
-//! which `AWAITTY_FUZZ_SEED` takes.
+//! A run starts with the stored cases. By default it then tries the same generated cases each time, so that a failure
+//! can be reproduced. `AWAITTY_FUZZ_SECONDS=60` tries other cases for that time and prints its seed, which
+//! `AWAITTY_FUZZ_SEED` accepts.
 
 use std::cell::RefCell;
 use std::fs;
@@ -13,20 +13,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The number that the usual run begins with; any would do.
-const USUAL_SEED: u64 = 0x5eed;
+/// The seed of the default run. Its value does not matter.
+const DEFAULT_SEED: u64 = 0x5eed;
 
-/// Bytes of a case: more find little more, and are slow.
+/// The maximum length of a case in bytes. Longer cases are slow and find little more.
 const CASE_MAX: usize = 4096;
 
-/// Bytes of a seed that a case begins with.
+/// The maximum number of bytes taken from a seed case.
 const WINDOW_MAX: usize = 1500;
 
-/// How long a failing case is made smaller: one that has to be waited for takes its time, and a run of the tests does not
-/// wait for ever.
+/// The time limit for minimising a failing case. A case that fails by a timeout is slow to minimise.
 const MINIMISE_MAX: Duration = Duration::from_secs(60);
 
-/// What takes the place of numbers.
+/// Replacements for numbers.
 const NUMBERS: [&str; 10] = [
     "",
     "0",
@@ -40,7 +39,7 @@ const NUMBERS: [&str; 10] = [
     "99999999999999999999",
 ];
 
-/// Numbers that look random and are the same for the same seed (splitmix64).
+/// A deterministic random number generator (splitmix64).
 pub(crate) struct Rng(u64);
 
 impl Rng {
@@ -56,7 +55,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, and 0 if there is none.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.next().checked_rem(end as u64).unwrap_or_default() as usize
     }
@@ -66,25 +65,27 @@ impl Rng {
     }
 }
 
-/// A number that depends on all of the bytes, and on nothing else (FNV-1a).
-pub(crate) fn number_of(bytes: &[u8]) -> u64 {
+/// Returns the FNV-1a hash of the bytes.
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-/// The files of a folder of kept cases, each with its name.
-pub(crate) fn kept(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = fs::read_dir(folder).expect("the folder of kept cases is there");
-    let paths = entries.map(|entry| entry.expect("it can be listed").path());
+/// Returns the stored cases of a folder with their paths.
+pub(crate) fn stored_cases(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).expect("the folder of stored cases exists");
+    let paths = entries.map(|entry| entry.expect("the folder can be listed").path());
     let mut found: Vec<(String, Vec<u8>)> = paths
-        .map(|path| (path.display().to_string(), fs::read(path).expect("a kept case can be read")))
+        .map(|path| {
+            (path.display().to_string(), fs::read(path).expect("a stored case can be read"))
+        })
         .collect();
     found.sort();
-    assert!(!found.is_empty(), "the kept cases are there");
+    assert!(!found.is_empty(), "there are no stored cases");
     found
 }
 
-/// A seed, or a part of one, changed in some places.
+/// Returns a mutated seed case, or a mutated part of one.
 pub(crate) fn mutate(rng: &mut Rng, seeds: &[Vec<u8>], tokens: &[&[u8]]) -> Vec<u8> {
     let mut bytes = window(rng, seeds).to_vec();
     for _ in 0..=rng.below(10) {
@@ -118,17 +119,17 @@ pub(crate) fn mutate(rng: &mut Rng, seeds: &[Vec<u8>], tokens: &[&[u8]]) -> Vec<
 
 fn window<'s>(rng: &mut Rng, seeds: &'s [Vec<u8>]) -> &'s [u8] {
     let seed = rng.pick(seeds);
-    // What is short is a whole of some kind, and is broken enough by what follows.
+    // A short case is often complete only as a whole.
     if seed.len() <= WINDOW_MAX && rng.below(2) == 0 {
         return seed;
     }
     let length = 1 + rng.below(WINDOW_MAX.min(seed.len()));
-    // What begins at the beginning is what programs begin with, so it is tried more often.
+    // Programs print their setup sequences first, so the start is chosen more often.
     let from = if rng.below(3) == 0 { 0 } else { rng.below(seed.len()) };
     &seed[from..(from + length).min(seed.len())]
 }
 
-/// Where the next number is.
+/// Returns the range of the next number.
 fn number_after(bytes: &[u8], from: usize) -> std::ops::Range<usize> {
     let is_digit = |&at: &usize| bytes[at].is_ascii_digit();
     let first = (from..bytes.len()).find(is_digit).unwrap_or(bytes.len());
@@ -136,31 +137,32 @@ fn number_after(bytes: &[u8], from: usize) -> std::ops::Range<usize> {
     first..end
 }
 
-/// A range within so many, short most of the time.
+/// Returns a range within `length`, mostly a short one.
 fn range(rng: &mut Rng, length: usize) -> (usize, usize) {
     let from = rng.below(length);
     let most = if rng.below(4) == 0 { length - from } else { (length - from).min(12) };
     (from, (from + 1 + rng.below(most)).min(length))
 }
 
-/// Checks the kept cases and then made ones: `cases` of them, or for as long as was asked for. A check fails by a panic.
+/// Checks the stored cases, and then generated ones: `cases` of them, or as many as fit in the requested time. A check
+/// fails by panicking.
 pub(crate) fn fuzz(
     folder: &Path,
     cases: usize,
     make: impl Fn(&mut Rng) -> Vec<u8>,
     check: impl Fn(&[u8]),
 ) {
-    for (name, case) in kept(folder) {
+    for (name, case) in stored_cases(folder) {
         if let Some(why) = failure(&check, &case) {
             panic!("{name}: {why}");
         }
     }
-    let seconds = number("AWAITTY_FUZZ_SECONDS");
-    let fresh = || RandomState::new().build_hasher().finish();
-    let usual = || if seconds.is_some() { fresh() } else { USUAL_SEED };
-    let seed = number("AWAITTY_FUZZ_SEED").unwrap_or_else(usual);
+    let seconds = env_number("AWAITTY_FUZZ_SECONDS");
+    let random_seed = || RandomState::new().build_hasher().finish();
+    let default_seed = || if seconds.is_some() { random_seed() } else { DEFAULT_SEED };
+    let seed = env_number("AWAITTY_FUZZ_SEED").unwrap_or_else(default_seed);
     let until = seconds.map(|seconds| now() + Duration::from_secs(seconds));
-    // Said first, because what ends the process leaves no case behind.
+    // Printed first, because an abort of the process stores no case.
     let _ = writeln!(std::io::stderr(), "AWAITTY_FUZZ_SEED={seed}");
     let mut rng = Rng::new(seed);
     let mut tried = 0;
@@ -169,44 +171,45 @@ pub(crate) fn fuzz(
         tried += 1;
         if failure(&check, &case).is_some() {
             let (small, why) = minimise(case, &check);
-            let path = folder.join(format!("{:016x}", number_of(&small)));
-            fs::write(&path, &small).expect("a case that failed can be kept");
+            let path = folder.join(format!("{:016x}", hash_of(&small)));
+            fs::write(&path, &small).expect("a failed case can be stored");
             let shown = small.escape_ascii();
-            panic!("seed {seed}, case {tried}, kept as {}: {why}\n{shown}", path.display());
+            panic!("seed {seed}, case {tried}, stored as {}: {why}\n{shown}", path.display());
         }
     }
     let _ = writeln!(std::io::stderr(), "{tried} cases");
 }
 
-fn number(variable: &str) -> Option<u64> {
+fn env_number(variable: &str) -> Option<u64> {
     let given = std::env::var(variable).ok()?;
     Some(given.parse().unwrap_or_else(|_| panic!("{variable}: {given:?} is not a number")))
 }
 
-#[expect(clippy::disallowed_methods, reason = "it bounds how long is tried, and decides nothing")]
+#[expect(clippy::disallowed_methods, reason = "the clock only limits the duration")]
 fn now() -> Instant {
     Instant::now()
 }
 
 thread_local! {
-    /// What a panic said, and where.
-    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The message and position of the last panic.
+    static PANIC_MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Why a check fails, if it does. Nothing is printed, because it may be tried hundreds of times.
+/// Returns the panic message of a failing check. Prints nothing, because minimising fails hundreds of times.
 fn failure(check: &impl Fn(&[u8]), case: &[u8]) -> Option<String> {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|panic| SAID.set(panic.to_string())));
+    let default_hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|panic| PANIC_MESSAGE.set(panic.to_string())));
     let result = catch_unwind(AssertUnwindSafe(|| check(case)));
-    std::panic::set_hook(usual);
-    result.is_err().then(|| SAID.take())
+    std::panic::set_hook(default_hook);
+    result.is_err().then(|| PANIC_MESSAGE.take())
 }
 
-/// Leaves out lines and then bytes, many at a time and then few, for as long as the rest still fails.
+/// Removes lines and then bytes, many at a time and then few, as long as the case still fails.
 fn minimise(case: Vec<u8>, check: &impl Fn(&[u8])) -> (Vec<u8>, String) {
     let until = now() + MINIMISE_MAX;
     let mut smallest = case;
-    let mut why = failure(check, &smallest).unwrap_or_else(|| "it does not fail again".to_owned());
+    let mut why =
+        failure(check, &smallest).unwrap_or_else(|| "the failure is not reproducible".to_owned());
     let ends: [fn(&u8) -> bool; 2] = [|byte| *byte == b'\n', |_| true];
     for is_end in ends {
         let parts = smallest.split_inclusive(is_end);
@@ -219,7 +222,7 @@ fn minimise(case: Vec<u8>, check: &impl Fn(&[u8])) -> (Vec<u8>, String) {
                 let mut fewer = parts.clone();
                 fewer.drain(from..(from + size).min(parts.len()));
                 match failure(check, &fewer.concat()) {
-                    Some(said) => (why, parts, is_smaller) = (said, fewer, true),
+                    Some(message) => (why, parts, is_smaller) = (message, fewer, true),
                     None => from += size,
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{
-    Activity, Condition, EchoBy, Exit, Finding, Pattern, Session, Since, Spec, Styles, Time,
+    Activity, Condition, EchoSource, Exit, Finding, Pattern, Session, Since, Spec, Styles, Time,
     WaitEnded,
 };
 
@@ -139,7 +139,7 @@ fn act(session: &mut Session, now: Time, what: &Do, log: &mut Vec<String>) {
             session.handle_drained(now);
         }
         PrintPart(text) => session.handle_output(now, text.as_bytes()),
-        Type(text) => session.handle_input(now, text, EchoBy::Terminal),
+        Type(text) => session.handle_input(now, text, EchoSource::Terminal),
         Unread(unread) => session.handle_input_unread(now, *unread),
         Pending(is_pending) => session.handle_input_pending(now, *is_pending),
         Trust => session.trust_shell("n"),

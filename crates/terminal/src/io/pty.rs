@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use awaitty_core::{EchoBy, Exit};
+use awaitty_core::{EchoSource, Exit};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, setrlimit};
@@ -76,7 +76,7 @@ unsafe impl Sync for Words {}
 #[derive(Clone, Copy, Debug)]
 pub struct InputModes {
     /// Who would echo what is typed.
-    pub echo_by: EchoBy,
+    pub echo_source: EchoSource,
     /// The program reads whole lines.
     pub is_canonical: bool,
     /// What becomes of single bytes.
@@ -89,18 +89,18 @@ impl InputModes {
     pub(super) fn unknown() -> InputModes {
         let flags = rustix::termios::InputModes::empty();
         let line = Discipline::default();
-        InputModes { echo_by: EchoBy::Editor, is_canonical: false, line, flags }
+        InputModes { echo_source: EchoSource::LineEditor, is_canonical: false, line, flags }
     }
 
     /// Tells whether the program reads lines that nobody is to see, as for a password.
     pub fn is_secret(&self) -> bool {
-        self.echo_by == EchoBy::Nobody
+        self.echo_source == EchoSource::None
     }
 
     /// Tells whether a line editor has come since `then`: it reads keys now, or it has set the terminal up
     /// to its liking, as fish does, and reads lines for a moment while it runs a command.
     pub fn show_editor_since(&self, then: &InputModes) -> bool {
-        self.echo_by == EchoBy::Editor || self.flags != then.flags
+        self.echo_source == EchoSource::LineEditor || self.flags != then.flags
     }
 }
 
@@ -361,13 +361,13 @@ pub(super) fn input_modes(terminal: &OwnedFd) -> InputModes {
     let Ok(termios) = rustix::termios::tcgetattr(terminal) else { return InputModes::unknown() };
     let has = |mode: LocalModes| termios.local_modes.contains(mode);
     let is_canonical = has(LocalModes::ICANON);
-    let echo_by = match (has(LocalModes::ECHO), is_canonical) {
-        (true, _) => EchoBy::Terminal,
-        (false, true) => EchoBy::Nobody,
-        (false, false) => EchoBy::Editor,
+    let echo_source = match (has(LocalModes::ECHO), is_canonical) {
+        (true, _) => EchoSource::Terminal,
+        (false, true) => EchoSource::None,
+        (false, false) => EchoSource::LineEditor,
     };
     let line = Discipline::from(&termios);
-    InputModes { echo_by, is_canonical, line, flags: termios.input_modes }
+    InputModes { echo_source, is_canonical, line, flags: termios.input_modes }
 }
 
 /// Opens the program's end, without its becoming our controlling terminal.

@@ -1,6 +1,6 @@
 //! Hands input over to the program: in order, as much as the terminal takes, paced as `pace.rs` decides.
 
-use awaitty_core::EchoBy;
+use awaitty_core::EchoSource;
 use tokio::time::Instant;
 
 use super::pace::{Evidence, Part, PartKind};
@@ -44,8 +44,8 @@ impl Driver {
         }
         let now = self.now();
         self.shells.note_input(text, &self.session, io.foreground_group());
-        self.session.handle_input(now, text, modes.echo_by);
-        let is_ahead = modes.echo_by == EchoBy::Terminal;
+        self.session.handle_input(now, text, modes.echo_source);
+        let is_ahead = modes.echo_source == EchoSource::Terminal;
         self.typed_ahead = is_ahead.then(|| self.untouched.unwrap_or(modes));
         self.input.typed = typed;
         for (part, ends_line) in parts.into_iter().zip(ends_line) {
@@ -115,7 +115,7 @@ impl Driver {
             // A recording has only what the terminal itself shows: a line editor that reads a password echoes nothing, too.
             let is_shown = self.recorder.is_some()
                 && self.input.is_front_typed()
-                && io.input_modes().echo_by == EchoBy::Terminal;
+                && io.input_modes().echo_source == EchoSource::Terminal;
             match io.write(self.input.front()) {
                 Ok(0) => break,
                 Ok(count) => {

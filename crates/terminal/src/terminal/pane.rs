@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use awaitty_core::{Activity, EchoBy, Exit};
+use awaitty_core::{Activity, EchoSource, Exit};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
@@ -83,10 +83,10 @@ impl Driver {
             let session = &mut driver.session;
             session.follow_tmux();
             session.handle_output(now, &capture.seed());
-            session.heal(now, &capture.rows(), capture.cursor, true);
+            session.reconcile(now, &capture.rows(), capture.cursor, true);
             session.handle_drained(now);
             // What was there before is before all waits.
-            session.handle_input(now, "", EchoBy::Nobody);
+            session.handle_input(now, "", EchoSource::None);
             (driver.watch.history, driver.watch.modes) = (capture.history_size, capture.modes());
             if let Some((untouched, begun)) = started {
                 driver.begin(untouched, begun);
@@ -233,7 +233,7 @@ impl Driver {
         if is_captured {
             self.catch_up(capture);
         }
-        let healed = self.session.heal(now, &capture.rows(), capture.cursor, is_captured);
+        let healed = self.session.reconcile(now, &capture.rows(), capture.cursor, is_captured);
         if !is_captured {
             self.watch.healed += healed as u64;
         }
@@ -251,7 +251,7 @@ impl Driver {
         self.watch.history = capture.history_size;
         let rows = self.session.screen().rows();
         for chunk in capture.rows_above(above).chunks(rows) {
-            self.session.heal(now, chunk, capture.cursor, true);
+            self.session.reconcile(now, chunk, capture.cursor, true);
             let scroll = format!("\x1b[r\x1b[{rows}H{}", "\n".repeat(chunk.len()));
             self.session.handle_output(now, scroll.as_bytes());
         }
@@ -362,7 +362,7 @@ impl Driver {
                 self.drain(&Io::Pane(Box::new(pane)), patience).await;
                 if let Ok(capture) = server.capture(&id).await {
                     let now = self.now();
-                    self.session.heal(now, &capture.rows(), capture.cursor, is_captured);
+                    self.session.reconcile(now, &capture.rows(), capture.cursor, is_captured);
                 }
                 self.end(info.exit());
             }

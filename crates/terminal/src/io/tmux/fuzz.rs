@@ -103,18 +103,19 @@ fn check_capture(capture: &Capture, said: usize) {
     let mut session = Session::new(now, cols, rows, SCROLLBACK);
     session.follow_tmux();
     session.handle_output(now, &seed);
-    session.heal(now, &capture.rows(), capture.cursor, true);
+    session.reconcile(now, &capture.rows(), capture.cursor, true);
     session.handle_drained(now);
     let screen = session.screen();
     let size = (cols.clamp(1, COLS_MAX), rows.clamp(1, ROWS_MAX));
     assert_eq!((screen.cols(), screen.rows()), size);
     assert!(screen.cursor().row < size.1 && screen.cursor().col < size.0);
-    let again = session.heal(now, &capture.rows(), capture.cursor, true);
+    let again = session.reconcile(now, &capture.rows(), capture.cursor, true);
     assert_eq!(again, 0, "what was taken over is shown");
 }
 
 #[test]
 fn no_reply_of_tmux_breaks_us() {
-    let seeds: Vec<Vec<u8>> = engine::kept(&folder()).into_iter().map(|(_, case)| case).collect();
+    let seeds: Vec<Vec<u8>> =
+        engine::stored_cases(&folder()).into_iter().map(|(_, case)| case).collect();
     engine::fuzz(&folder(), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);
 }

@@ -1,7 +1,7 @@
-//! A screen that is kept by somebody else too: what differs there is taken over.
+//! Takes over the screen that tmux shows.
 //!
-//! A pane of tmux is drawn twice from the same bytes, by tmux and by us, and what the person sees is tmux's. Where
-//! the two part, ours follows; what is the same on both keeps the ticks at which it was drawn.
+//! tmux and this emulator draw the output of a pane independently, and the user sees the screen of tmux. Where the two
+//! differ, this one is corrected; cells that agree keep their ticks.
 
 use super::cell::Cell;
 use super::clusters::base_of;
@@ -11,55 +11,55 @@ use super::{Position, Screen};
 use crate::style::Style;
 
 impl Screen {
-    /// Says that tmux draws the same: there a cursor that waits to wrap is beyond the last column, so that erasing from
-    /// it erases nothing, and it goes on waiting. xterm erases the last column and does not wrap any more.
+    /// Follows tmux in its handling of a pending wrap: the cursor is beyond the last column, so erasing from it erases
+    /// nothing and the wrap stays pending. In xterm it erases the last column and cancels the wrap.
     pub fn follow_tmux(&mut self) {
         self.follows_tmux = true;
     }
 
-    /// Tells whether the cursor is beyond the last column, as it can be in tmux.
+    /// Returns whether the cursor is beyond the last column, which occurs only in tmux.
     pub(super) fn is_beyond_end(&self) -> bool {
         self.follows_tmux && self.position.pending_wrap
     }
 
-    /// Makes the first rows equal to `rows`, each as text with SGR sequences, where they show another text, and says how
-    /// many there were. What is taken over counts as drawn now if it `is_new`, and as drawn with the rest of its row
-    /// otherwise. `look` is called before anything drawn disappears.
-    pub fn heal(
+    /// Replaces each of the first rows whose text differs from the one in `rows`, which are text with SGR sequences.
+    /// Returns the number of replaced rows. If `is_new`, the changed cells count as drawn now, otherwise as drawn with
+    /// the rest of their row. Calls `observe` before drawn cells disappear.
+    pub fn reconcile(
         &mut self,
         rows: &[&[u8]],
         is_new: bool,
-        look: Option<&mut dyn FnMut(&Screen)>,
+        observe: Option<&mut dyn FnMut(&Screen)>,
     ) -> usize {
         let mut other = Screen::new(self.cols, self.rows, 0);
-        // Line drawing comes as shifts to G1, and what does not fit is to stay on its row.
+        // tmux sends line drawing characters by shifting to G1. Text that does not fit must stay on its row.
         other.feed(b"\x1b)0\x1b[?7l");
         for (i, row) in rows.iter().take(self.rows).enumerate() {
             other.feed(format!("\x1b[{};1H", i + 1).as_bytes());
             other.feed(row);
         }
-        let mut performer = Performer::new(self, look);
-        let mut healed = 0;
+        let mut performer = Performer::new(self, observe);
+        let mut reconciled = 0;
         for row in 0..performer.screen.rows.min(rows.len()) {
-            let same = |screen: &Screen| screen.row(row).text().trim_end().to_owned();
-            if same(performer.screen) == same(&other) {
+            let text_of = |screen: &Screen| screen.row(row).text().trim_end().to_owned();
+            if text_of(performer.screen) == text_of(&other) {
                 continue;
             }
-            healed += 1;
+            reconciled += 1;
             let cols = 0..performer.screen.cols;
             performer.before_loss(&Area { rows: row..row + 1, cols });
-            performer.screen.take_row(row, &other, is_new);
+            performer.screen.copy_row(row, &other, is_new);
         }
-        healed
+        reconciled
     }
 
-    /// Takes over the cells of a row that differ.
-    fn take_row(&mut self, row: usize, other: &Screen, is_new: bool) {
+    /// Copies the cells of a row that differ.
+    fn copy_row(&mut self, row: usize, other: &Screen, is_new: bool) {
         let drawn = (0..self.cols).map(|col| self.grid().cell(row, col).tick).max();
         let tick = if is_new { self.tick } else { drawn.unwrap_or(self.tick) };
         for col in 0..self.cols {
             let from = other.grid().cell(row, col);
-            // A spacer comes with what it belongs to.
+            // A spacer is written with its wide character.
             if from.glyph.is_spacer() {
                 continue;
             }
@@ -83,7 +83,7 @@ impl Screen {
         self.sweep_tables();
     }
 
-    /// Puts the cursor where it is known to be.
+    /// Moves the cursor to the position reported by tmux.
     pub fn set_cursor(&mut self, row: usize, col: usize) {
         let (row, col) = (row.min(self.rows - 1), col.min(self.cols - 1));
         if (self.position.row, self.position.col) != (row, col) {
@@ -97,44 +97,44 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_taken_over_and_the_rest_keeps_its_ticks() {
+    fn differing_cells_are_replaced_and_the_rest_keeps_its_ticks() {
         let mut screen = Screen::new(10, 3, 0);
         screen.feed("same 世\r\nold one\r\nlast".as_bytes());
         screen.advance_tick();
         let tick = screen.tick();
         let rows: [&[u8]; 3] =
             ["same 世".as_bytes(), "new \x1b[31m世e\u{301}\x1b[m".as_bytes(), b"last"];
-        let mut seen = Vec::new();
-        let mut look = |screen: &Screen| seen.push(screen.row(1).text().to_owned());
-        let healed = screen.heal(&rows, true, Some(&mut look));
-        assert_eq!(healed, 1);
+        let mut observed = Vec::new();
+        let mut observe = |screen: &Screen| observed.push(screen.row(1).text().to_owned());
+        let reconciled = screen.reconcile(&rows, true, Some(&mut observe));
+        assert_eq!(reconciled, 1);
         assert_eq!(screen.row(1).text(), "new 世e\u{301}");
-        assert!(seen.is_empty(), "nobody has anything to lose of what was looked at before");
+        assert!(observed.is_empty(), "cells that were observed before are not observed again");
         let drawn = |row: usize, col: usize| screen.grid().cell(row, col).tick >= tick;
         assert!(!drawn(0, 0) && !drawn(2, 0) && drawn(1, 0) && drawn(1, 5));
-        assert!(!drawn(1, 3), "a space was there before");
-        assert_eq!(screen.heal(&rows, true, None), 0);
+        assert!(!drawn(1, 3), "the space is unchanged");
+        assert_eq!(screen.reconcile(&rows, true, None), 0);
     }
 
     #[test]
-    fn what_was_only_shown_wrongly_is_as_old_as_its_row() {
+    fn a_corrected_cell_has_the_tick_of_its_row() {
         let mut screen = Screen::new(10, 3, 0);
         screen.feed(b"one\r\ntwo");
         screen.advance_tick();
         let tick = screen.tick();
-        assert_eq!(screen.heal(&[b"ONE", b"two"], false, None), 1);
+        assert_eq!(screen.reconcile(&[b"ONE", b"two"], false, None), 1);
         assert_eq!((screen.row(0).text(), screen.row(1).text()), ("ONE", "two"));
         assert!(screen.grid().cell(0, 0).tick < tick);
     }
 
     #[test]
-    fn what_was_just_drawn_is_looked_at_before_it_goes() {
+    fn newly_drawn_cells_are_observed_before_they_are_replaced() {
         let mut screen = Screen::new(10, 2, 0);
         screen.feed(b"flash");
-        let mut seen = Vec::new();
-        let mut look = |screen: &Screen| seen.push(screen.row(0).text().to_owned());
-        screen.heal(&[b"", b"x"], true, Some(&mut look));
-        assert_eq!(seen, ["flash"]);
+        let mut observed = Vec::new();
+        let mut observe = |screen: &Screen| observed.push(screen.row(0).text().to_owned());
+        screen.reconcile(&[b"", b"x"], true, Some(&mut observe));
+        assert_eq!(observed, ["flash"]);
         assert_eq!((screen.row(0).text(), screen.row(1).text()), ("", "x"));
     }
 
