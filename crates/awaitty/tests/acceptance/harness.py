@@ -343,18 +343,22 @@ async def run_one(name, limit, function, wants_server, *_):
 
 
 async def run_all(only, again=0):
-    """With `again`, a check that failed may be run so many times more, and has to pass each of them: a machine that is
-    busy with something else can be in the way once. It is told apart from those that passed at once."""
+    """Runs the chosen checks. Returns whether all passed.
+
+    With `again`, a check that failed runs again that many times and must pass each time: a busy machine can make one miss
+    a deadline. Such checks are reported on lines that start with RETRIED, which scripts/test repeats in its summary.
+    """
     chosen = [one for one in CHECKS if re.search(only, one[0]) and BACKEND in one[4] and TRANSPORT in one[5]]
-    at_once, later, failed = [], [], []
+    passed, retried, failed = [], [], []
     for one in chosen:
         if await run_one(*one):
-            at_once.append(one[0])
+            passed.append(one[0])
         elif again and all([await run_one(*one) for _ in range(again)]):
-            later.append(one[0])
+            retried.append(one[0])
         else:
             failed.append(one[0])
-    print(f"{len(at_once)} passed, {len(failed)} failed" + "".join(f"; failed {name}" for name in failed))
-    if later:
-        print(f"LOOK AT THESE: failed once, then passed {again} times: {' '.join(later)}")
+    print(f"{len(passed) + len(retried)} passed, {len(failed)} failed" + "".join(f"; failed {name}" for name in failed))
+    print(f"retried: {len(retried)} tests")
+    for name in retried:
+        print(f"RETRIED {name} (failed once, then passed {again} times)")
     return bool(chosen) and not failed
