@@ -1,4 +1,4 @@
-//! The least that a client needs: lines on pipes, and requests on one connection.
+//! Minimal MCP clients: lines of JSON over pipes, and requests over one HTTP connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ fn program() -> String {
     std::env::var("AWAITTY_SERVER").unwrap_or_else(|_| env!("CARGO_BIN_EXE_awaitty").to_owned())
 }
 
-/// A folder that goes with its owner.
+/// A temporary folder that is deleted on drop.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
@@ -46,15 +46,15 @@ impl Server {
         let folder = Folder::new(name);
         let mut command = Command::new(program());
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // No daemon and no tmux of a person's.
+        // Keeps away from the daemon and the tmux server of the user.
         command.env("XDG_RUNTIME_DIR", &folder.0).env("TMUX_TMPDIR", &folder.0);
-        // We are patient, and ask for no progress, of which there would be much with ten thousand waits.
+        // Without progress notifications: ten thousand waits would send too many.
         command.env("AWAITTY_CALL_LIMIT_MS", "3600000");
         Server { child: command.spawn().unwrap(), folder }
     }
 }
 
-/// A request of the newest protocol, which needs no greeting.
+/// Builds a request of the newest protocol, which needs no handshake.
 fn request(id: u64, tool: &str, arguments: &Value) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -71,7 +71,7 @@ pub(crate) struct Piped {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     last: u64,
-    /// Answers that came before they were asked for.
+    /// Responses that arrived while the client waited for another one.
     early: Vec<Value>,
 }
 
@@ -87,40 +87,40 @@ impl Piped {
         self.server.child.id()
     }
 
-    /// Where `awaitty signal` reaches it.
+    /// Returns the path of the socket that `awaitty signal` uses.
     pub(crate) fn socket(&self) -> PathBuf {
         self.server.folder.0.join(format!("awaitty/mcp-{}.sock", self.pid()))
     }
 
-    /// Asks, and does not wait for the answer.
+    /// Sends a request. Returns its id without waiting for the response.
     pub(crate) fn send(&mut self, tool: &str, arguments: &Value) -> u64 {
         self.last += 1;
         writeln!(self.input, "{}", request(self.last, tool, arguments)).unwrap();
         self.last
     }
 
-    /// The structured content of an answer.
+    /// Waits for a response. Returns its structured content.
     pub(crate) fn answer(&mut self, id: u64) -> Value {
         self.result(id)["structuredContent"].take()
     }
 
-    /// All of an answer.
+    /// Waits for a response. Returns the whole result.
     pub(crate) fn result(&mut self, id: u64) -> Value {
-        if let Some(at) = self.early.iter().position(|answer| answer["id"] == id) {
+        if let Some(at) = self.early.iter().position(|response| response["id"] == id) {
             return self.early.swap_remove(at)["result"].take();
         }
         loop {
             let mut line = String::new();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server went away");
-            let mut answer: Value = serde_json::from_str(&line).unwrap();
-            if !answer["id"].is_u64() {
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server closed its output");
+            let mut response: Value = serde_json::from_str(&line).unwrap();
+            if !response["id"].is_u64() {
                 continue;
             }
-            assert_eq!(answer["result"]["isError"], false, "{answer}");
-            if answer["id"] == id {
-                return answer["result"].take();
+            assert_eq!(response["result"]["isError"], false, "{response}");
+            if response["id"] == id {
+                return response["result"].take();
             }
-            self.early.push(answer);
+            self.early.push(response);
         }
     }
 
@@ -129,7 +129,7 @@ impl Piped {
         self.answer(id)
     }
 
-    /// Returns when so many waits are running.
+    /// Waits until `count` waits on the session are running.
     pub(crate) fn until_waits(&mut self, session: &str, count: u64) {
         let running = |list: &Value| {
             let sessions = list["sessions"].as_array().unwrap();
@@ -140,7 +140,7 @@ impl Piped {
     }
 }
 
-/// `awaitty serve`, asked on one connection.
+/// `awaitty serve` and one connection to it.
 pub(crate) struct Http {
     _server: Server,
     stream: BufReader<TcpStream>,
@@ -155,8 +155,8 @@ impl Http {
             Server::start("serve", &["serve", "--json", "--token-file", file.to_str().unwrap()]);
         let mut line = String::new();
         BufReader::new(server.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap();
-        let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+        let info: Value = serde_json::from_str(&line).unwrap();
+        let address = info["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
         let bearer = std::fs::read_to_string(&file).unwrap();
         let stream = TcpStream::connect(&address).unwrap();
         stream.set_nodelay(true).unwrap();
@@ -185,8 +185,8 @@ impl Http {
         let mut length = None;
         loop {
             let line = self.line();
-            if let Some(given) = line.strip_prefix("content-length: ") {
-                length = given.parse::<usize>().ok();
+            if let Some(value) = line.strip_prefix("content-length: ") {
+                length = value.parse::<usize>().ok();
             }
             if line.is_empty() {
                 break;
@@ -210,7 +210,7 @@ impl Http {
     }
 }
 
-/// The command that signals a channel of a server.
+/// Returns a command that signals a channel of the server.
 pub(crate) fn signal(server: &Piped, channel: &str) -> Command {
     let mut command = Command::new(program());
     command.args(["signal", channel]).env("AWAITTY_SOCKET", server.socket());

@@ -1,4 +1,4 @@
-//! How many: sessions and waits, what they take, and what they do when nothing happens.
+//! Scale: memory and start time of many sessions, and the cost of many waits, idle and under a flood.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ const WAITS: usize = 10_000;
 const ROUNDS: usize = 5;
 const QUIET: Duration = Duration::from_secs(30);
 
-/// More than a server has room for by default.
+/// Flags that raise the default limits.
 #[rustfmt::skip]
-const ROOM: [&str; 8] = [
+const RAISED_LIMITS: [&str; 8] = [
     "--max-sessions", "1100", "--max-scrollback", "11000000", "--max-waits", "11000", "--max-calls", "12000",
 ];
 
@@ -27,12 +27,12 @@ fn field(path: &str, name: &str) -> f64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
 }
 
-/// What the server has in memory, in KB.
+/// Returns the resident memory of the server in KB.
 fn memory_of(server: &Piped) -> f64 {
     field(&format!("/proc/{}/status", server.pid()), "VmRSS")
 }
 
-/// How often its threads have woken, and how long they have run, in ms.
+/// Returns how often the server's threads have woken up and how long they have run, in ms.
 fn work_of(server: &Piped) -> (f64, f64) {
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
     let mut work = (0.0, 0.0);
@@ -56,12 +56,12 @@ fn start(server: &mut Piped, script: &str, scrollback: usize) -> String {
     server.call("spawn", &spawn)["session_id"].as_str().unwrap().to_owned()
 }
 
-/// What a session takes: idle, and with its scrollback full.
+/// Measures the memory of a session, idle and with full scrollback.
 pub(crate) fn memory(report: &mut Report) {
     let (mut took, mut idle) = (Vec::new(), Vec::new());
     let (mut lines, mut after) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let mut server = Piped::start(&ROOM);
+        let mut server = Piped::start(&RAISED_LIMITS);
         spawn(&mut server, "exec cat");
         let (before, start) = (memory_of(&server), now());
         (0..SESSIONS).for_each(|_| drop(spawn(&mut server, "exec cat")));
@@ -82,11 +82,11 @@ pub(crate) fn memory(report: &mut Report) {
     report.ratio(row, "s", &took, Goal::None);
     report.figure("an idle session", "KB", &idle, Goal::AtMost(200.0));
     report.figure("10 000 full lines of scrollback", "MB", &lines, Goal::AtMost(1.5));
-    report.figure("a session that has printed them, with all it keeps", "MB", &after, Goal::None);
+    report.figure("a session with full scrollback, in total", "MB", &after, Goal::None);
 }
 
-/// What a session takes, in MB, that has printed lines as long as its terminal is wide and keeps so many of them. It keeps more
-/// than those: the frames since, what flashed by, and the newest output as it was printed.
+/// Returns the memory of a session in MB after it has printed lines of the terminal's width. Besides the scrollback, a
+/// session keeps recent frames, transient frames and the newest raw output.
 fn after_full_lines(scrollback: usize) -> f64 {
     const COUNT: usize = 10;
     let mut server = Piped::start(&[]);
@@ -105,7 +105,8 @@ fn after_full_lines(scrollback: usize) -> f64 {
     (memory_of(&server) - before) / 1024.0 / COUNT as f64
 }
 
-fn pause(time: Duration) {
+/// Lets real time pass: the measurement is what the server does meanwhile.
+fn idle_for(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {
         std::thread::park_timeout(left);
@@ -119,9 +120,9 @@ fn wait_never(server: &mut Piped, session: &str) -> u64 {
     )
 }
 
-/// Waits that nothing happens to, and waits on a program that floods.
+/// Measures idle waits, and waits on a program that floods.
 pub(crate) fn waits(report: &mut Report) {
-    let mut server = Piped::start(&ROOM);
+    let mut server = Piped::start(&RAISED_LIMITS);
     let sessions: Vec<String> = (0..SESSIONS).map(|_| spawn(&mut server, "exec cat")).collect();
     for session in &sessions {
         for _ in 0..WAITS / SESSIONS {
@@ -129,16 +130,16 @@ pub(crate) fn waits(report: &mut Report) {
         }
         server.until_waits(session, (WAITS / SESSIONS) as u64);
     }
-    // What the last call has left to do is done when nothing is any more.
+    // The work of the last call is done when a second passes without any.
     let mut before = work_of(&server);
     for _ in 0..10 {
-        pause(Duration::from_secs(1));
+        idle_for(Duration::from_secs(1));
         let work = work_of(&server);
         if std::mem::replace(&mut before, work) == work {
             break;
         }
     }
-    pause(QUIET);
+    idle_for(QUIET);
     let after = work_of(&server);
     let row = "1 000 sessions, 10 000 waits: in 30 s";
     report.figure(&format!("{row}, wake-ups"), "", &[after.0 - before.0], Goal::AtMost(0.0));
@@ -148,10 +149,10 @@ pub(crate) fn waits(report: &mut Report) {
     report.ratio("a flood with 10 000 waits, against one", "MB/s", &rounds, Goal::AtLeast(0.9));
 }
 
-/// How fast a program is drained on which so many wait.
+/// Returns the throughput in MB/s of a program with `waits` waits on its session.
 fn flooded(waits: usize) -> f64 {
     const LINES: usize = 8_000_000;
-    let mut server = Piped::start(&ROOM);
+    let mut server = Piped::start(&RAISED_LIMITS);
     let script = format!("read x; seq 1000000 {}; echo EN''D; exec cat", 1_000_000 + LINES - 1);
     let session = spawn(&mut server, &script);
     for _ in 0..waits {
@@ -163,6 +164,6 @@ fn flooded(waits: usize) -> f64 {
     let sent: Value =
         server.call("send_input", &json!({"session_id": session, "input": "\n", "wait": wait}));
     assert_eq!(sent["outcome"], "met");
-    // Each line is seven digits, and ends with two characters.
+    // A line has seven digits and ends with CR LF.
     LINES as f64 * 9.0 / 1e6 / ((now() - start) / 1e9)
 }

@@ -1,5 +1,5 @@
-//! The screen alone, in memory: bytes per second against the parser `vte` alone and the emulators of other projects, what a
-//! screen and its scrollback take, and what a change of columns costs.
+//! The emulator alone, in memory: throughput against the parser `vte` and the emulators of other projects, memory of a
+//! screen and its scrollback, and the cost of a new width.
 
 use std::hint::black_box;
 use std::num::NonZero;
@@ -18,7 +18,7 @@ use crate::terminal::{PART, now, took};
 
 const STREAM_BYTES: usize = 16 << 20;
 const ROUNDS: usize = 7;
-/// What one read from a terminal gives at most.
+/// The most bytes that one read from a terminal returns.
 const READ_BYTES: usize = 4095;
 
 struct Ignore;
@@ -30,7 +30,7 @@ fn feed_vte(bytes: &[u8]) {
     bytes.chunks(READ_BYTES).for_each(|chunk| parser.advance(&mut perform, chunk));
 }
 
-/// What the server does with them, less the terminal and the waits.
+/// Does the server's work for these bytes, without the terminal and the waits.
 fn feed_ours(bytes: &[u8]) {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, SCROLLBACK);
     for (i, chunk) in bytes.chunks(READ_BYTES).enumerate() {
@@ -62,7 +62,7 @@ fn feed_vt100(bytes: &[u8]) {
 
 fn feed_avt(bytes: &[u8]) {
     let mut terminal = avt::Terminal::with_scrollback(COLS, ROWS, Some(SCROLLBACK)).unwrap();
-    // It takes text, so a read must not cut a character in two.
+    // avt takes text, so a chunk must not split a character.
     let mut rest = std::str::from_utf8(bytes).unwrap();
     while !rest.is_empty() {
         let end = READ_BYTES.min(rest.len());
@@ -74,7 +74,7 @@ fn feed_avt(bytes: &[u8]) {
     black_box(terminal.screen().visible_lines().count());
 }
 
-/// Those who read the same bytes, and what ours ought to be against them.
+/// Another emulator: its name, how it reads bytes, and the goal for our speed relative to it.
 type Reader = (&'static str, fn(&[u8]), Goal);
 
 const READERS: [Reader; 4] = [
@@ -84,14 +84,14 @@ const READERS: [Reader; 4] = [
     ("vte, which keeps no screen", feed_vte, Goal::None),
 ];
 
-/// Megabytes per second.
+/// Measures the throughput in megabytes per second.
 fn speed(feed: fn(&[u8]), bytes: &[u8]) -> f64 {
     let start = now();
     feed(black_box(bytes));
     bytes.len() as f64 / 1e6 / ((now() - start) / 1e9)
 }
 
-/// The same bytes in memory, to everybody in turn.
+/// Feeds the same bytes to each emulator in turn.
 pub(crate) fn emulators(report: &mut Report) {
     for (name, piece) in STREAMS {
         let bytes = stream(piece, STREAM_BYTES).into_bytes();
@@ -108,30 +108,30 @@ pub(crate) fn emulators(report: &mut Report) {
     }
 }
 
-/// The memory that the kernel has given us, in KB.
+/// Returns the resident memory of this process in KB.
 fn resident() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<f64>().unwrap() * 4.096
 }
 
-/// What each of many costs, so that the pages of one do not matter. They are never freed, lest the
-/// next to be measured is made of their memory.
+/// Returns the average memory of one of `count` values in KB; many values average out partial pages. They are never
+/// freed, because the next measurement would reuse their memory.
 fn each<T>(count: usize, make: impl Fn() -> T) -> f64 {
     let before = resident();
     (0..count).for_each(|_| std::mem::forget(black_box(make())));
     (resident() - before) / count as f64
 }
 
-/// What is weighed: by name what it is, what it is told in, and what it ought to be.
+/// Memory measurements: the helper that takes one, the name of the row, its unit and its goal.
 const WEIGHED: [(&str, &str, &str, Goal); 3] = [
     ("weigh-idle", "a screen with its history, idle", "KB", Goal::AtMost(200.0)),
     ("weigh-eighty", "10 000 lines of 80 characters, kept", "MB", Goal::AtMost(1.5)),
     ("weigh-colours", "10 000 lines of colours, kept", "MB", Goal::None),
 ];
 
-/// Says how heavy something is, if this process was started to: memory that another measurement has freed would be used
-/// again, and cost nothing.
-pub(crate) fn play_part() -> bool {
+/// Prints one memory measurement if this process was started for it. Each runs in a new process, because memory that
+/// another measurement has freed would be reused and not count.
+pub(crate) fn run_as_helper() -> bool {
     let part = std::env::var(PART).unwrap_or_default();
     if !part.starts_with("weigh-") {
         return false;
@@ -147,20 +147,20 @@ pub(crate) fn play_part() -> bool {
     true
 }
 
-/// What such a process says.
+/// Takes a memory measurement in a new process.
 fn weigh(part: &str) -> f64 {
-    let said = Command::new(std::env::current_exe().unwrap()).env(PART, part).output().unwrap();
-    String::from_utf8(said.stdout).unwrap().trim().parse().unwrap()
+    let output = Command::new(std::env::current_exe().unwrap()).env(PART, part).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
-/// As many such lines as fill a screen and its scrollback.
+/// Returns enough lines to fill a screen and its scrollback.
 fn lines(line: fn(usize, &mut String)) -> String {
     let mut text = String::new();
     (0..SCROLLBACK + ROWS).for_each(|i| line(i, &mut text));
     text
 }
 
-/// A screen whose scrollback is full of them.
+/// Returns a screen that has read `text`.
 fn full(text: &str) -> Screen {
     let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
     screen.feed(text.as_bytes());
@@ -171,7 +171,7 @@ fn eighty(i: usize, text: &mut String) {
     *text += &format!("{i:08} {}\r\n", "x".repeat(71));
 }
 
-/// What a screen takes, and what a change of its columns costs.
+/// Measures the memory of a screen and the cost of a new width.
 pub(crate) fn screens(report: &mut Report) {
     for (part, name, unit, goal) in WEIGHED {
         report.figure(name, unit, &[(); 3].map(|()| weigh(part)), goal);

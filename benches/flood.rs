@@ -1,4 +1,4 @@
-//! How much: programs that print as fast as they can.
+//! Throughput: programs that print as fast as they can.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,14 +14,14 @@ const BYTES: usize = 200 << 20;
 const ROUNDS: usize = 5;
 const END: &str = "END-OF-STREAM";
 
-/// Megabytes per second.
+/// Measures the throughput in megabytes per second.
 fn speed(drain: impl FnOnce()) -> f64 {
     let start = now();
     drain();
     BYTES as f64 / 1e6 / ((now() - start) / 1e9)
 }
 
-/// The same file, shown in a pane.
+/// Prints the file in a pane of tmux.
 fn in_tmux(folder: &Path, file: &str) {
     let tmux = |args: &[&str]| {
         let mut tmux = Command::new("tmux");
@@ -35,7 +35,7 @@ fn in_tmux(folder: &Path, file: &str) {
     tmux(&["wait-for", "done"]);
 }
 
-/// 200 MB with a wait for the end of them, against a terminal that nobody parses, and against tmux.
+/// Reads 200 MB with a wait for the last line, against a terminal that is not parsed and against tmux.
 pub(crate) fn flood(report: &mut Report) {
     let folder = Folder::new("flood");
     let path = folder.0.join("stream");

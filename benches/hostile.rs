@@ -1,4 +1,4 @@
-//! How fair: calls to a quiet session beside two programs that flood their terminals with sequences that change every cell.
+//! Fairness: calls to a quiet session while two programs flood their terminals with sequences that change every cell.
 
 use serde_json::json;
 
@@ -9,10 +9,10 @@ use crate::terminal::took;
 const ROUNDS: usize = 5;
 const CALLS: usize = 200;
 
-/// Output that costs little to parse, to compare with.
+/// Output that is cheap to parse, for comparison.
 const PLAIN: &str = "a line of plain text that a program prints\r\n";
 
-/// A few bytes that change every cell.
+/// Short sequences that change every cell.
 const HOSTILE: [(&str, &str); 3] = [
     ("DECCARA", "\x1b[;;;;1;31$r\x1b[;;;;0$r"),
     ("REP", "\x1b[Hx\x1b[65535b"),
@@ -40,7 +40,7 @@ fn calls_beside(piece: &str, cols: usize, rows: usize) -> (f64, f64) {
     (percentile(&times, 0.5), percentile(&times, 0.99))
 }
 
-/// Snapshots of a quiet session beside hostile floods, against the same beside plain floods.
+/// Measures snapshots of a quiet session beside hostile floods, against plain floods.
 pub(crate) fn hostile(report: &mut Report) {
     for (cols, rows, middle_goal, tail_goal) in SCREENS {
         for (name, piece) in HOSTILE {

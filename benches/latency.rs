@@ -1,4 +1,4 @@
-//! How soon: calls, prints, signals.
+//! Latency: of calls, waits, keystrokes and signals.
 
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,7 @@ use crate::terminal::{Printer, Raw, now, part, took};
 
 const ROUNDS: usize = 7;
 
-/// A call that does nothing: over HTTP, against stdio.
+/// Measures an empty call over HTTP against stdio.
 pub(crate) fn calls(report: &mut Report) {
     let (mut stdio, mut http) = (Piped::start(&[]), Http::start());
     let nothing = json!({"tmux": false});
@@ -23,7 +23,7 @@ pub(crate) fn calls(report: &mut Report) {
                 assert!(http.call("list_sessions", &nothing).contains("\"sessions\":[]"))
             }));
         }
-        // The first is to warm up.
+        // The first round is a warm-up.
         if round > 0 {
             rounds.push((percentile(&other, 0.5), percentile(&one, 0.5)));
         }
@@ -31,7 +31,7 @@ pub(crate) fn calls(report: &mut Report) {
     report.ratio("a call over HTTP, against stdio, p50", "µs", &rounds, Goal::AtMost(4.0));
 }
 
-/// From the program's write to the answer of a wait, against a read of its terminal and a call that does nothing.
+/// Measures from the program's write to the result of a wait, against a read of a terminal and an empty call.
 pub(crate) fn print(report: &mut Report) {
     let folder = Folder::new("print");
     let (ours, raw) = (folder.0.join("ours"), folder.0.join("raw"));
@@ -78,10 +78,10 @@ pub(crate) fn print(report: &mut Report) {
     report.ratio("print to answer, against a read and a call, p99", "µs", &tail, Goal::AtMost(3.0));
 }
 
-/// Keystrokes in one call.
+/// The number of keystrokes in one call.
 const KEYS: usize = 20;
 
-/// Twenty keystrokes in one call until the program waits for the next: in a shell and in an editor.
+/// Measures a call with many keystrokes until the program waits for input again, in a shell and in an editor.
 pub(crate) fn keys(report: &mut Report) {
     for (name, command, args) in [
         ("bash", "bash", vec!["--norc", "--noprofile"]),
@@ -114,7 +114,8 @@ pub(crate) fn keys(report: &mut Report) {
     }
 }
 
-/// From the start of a process that signals to the answer of a wait, against one that writes to a socket.
+/// Measures from the start of a process that signals to the result of a wait, against a process that writes to a
+/// socket.
 pub(crate) fn signal(report: &mut Report) {
     let folder = Folder::new("signal");
     let socket = folder.0.join("poked");
@@ -126,7 +127,7 @@ pub(crate) fn signal(report: &mut Report) {
         let (mut ours, mut floor) = (Vec::new(), Vec::new());
         for _ in 0..50 {
             let id = server.send("wait_for_channel", &json!({"channel": "bench"}));
-            // An answer to what was asked after it says that it has begun.
+            // Calls start in order, so the wait has started when a later call returns.
             server.call("list_sessions", &json!({"tmux": false}));
             let mut signal = signal_command(&server, "bench");
             let start = now();
@@ -138,7 +139,7 @@ pub(crate) fn signal(report: &mut Report) {
             poke.envs(part("poke", &socket)).stdin(Stdio::null()).stdout(Stdio::null());
             let start = now();
             let mut child = poke.spawn().unwrap();
-            poked.poked();
+            poked.wait_for_poke();
             floor.push((now() - start) / 1e3);
             child.wait().unwrap();
         }

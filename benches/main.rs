@@ -1,10 +1,11 @@
-//! What awaitty costs, against the least that the same work costs on this machine and against others: `cargo bench`.
+//! Benchmarks (`cargo bench`): the cost of awaitty against the minimum for the same work on this machine, and against
+//! other programs.
 //!
-//! Each ratio is of two things that are measured in turn in the same run, so that whatever else the machine does is in both;
-//! of several rounds the best, the median and the worst are told. Words after `--` choose what is measured,
-//! and `AWAITTY_SERVER` another server. The table is also written to `target/bench.json`, and what differs from the table
-//! that was there by more than the rounds do is told. `benches/run` installs what is measured against first.
-#![expect(clippy::unwrap_used, reason = "a bench may say what it takes for granted")]
+//! A ratio compares two things that are measured alternately in one run, so that other load affects both. Each row has
+//! the best, the median and the worst of several rounds. Words after `--` choose rows, and `AWAITTY_SERVER` another
+//! server. The table is saved to `target/bench.json` and compared with the previous one. `benches/run` installs the
+//! other programs.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap ends the benchmark")]
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -27,7 +28,7 @@ use report::Report;
 
 type Measure = fn(&mut Report);
 
-/// What is measured, by a word that chooses it.
+/// All measurements with the word that chooses each.
 const ALL: [(&str, Measure); 12] = [
     ("print", latency::print),
     ("signal", latency::signal),
@@ -44,7 +45,7 @@ const ALL: [(&str, Measure); 12] = [
 ];
 
 fn main() {
-    if emulators::play_part() || terminal::play_part() {
+    if emulators::run_as_helper() || terminal::run_as_helper() {
         return;
     }
     let chosen: Vec<String> =

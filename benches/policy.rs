@@ -1,4 +1,4 @@
-//! The cost of an operator's policy with an audit log: calls to a server with both, against the same calls to one with neither.
+//! The cost of an operator's policy with an audit log: calls to a server with both against a server with neither.
 
 use serde_json::json;
 
@@ -30,7 +30,7 @@ calls = 10
 file = "audit.log"
 "#;
 
-/// Calls of a server with a policy and an audit log, in turn with the same calls of a server without.
+/// Alternates calls to a server with a policy and an audit log with calls to a server without.
 pub(crate) fn policy(report: &mut Report) {
     let folder = Folder::new("policy");
     let file = folder.0.join("policy.toml");

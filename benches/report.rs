@@ -1,15 +1,15 @@
-//! The table: printed as it comes, written down at the end, and compared with the run before.
+//! The table of results: printed row by row, saved at the end, and compared with the previous run.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// What a figure ought to be.
+/// The expected bound of a median.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
     AtMost(f64),
     AtLeast(f64),
-    /// It is told, and no more.
+    /// The figure is only reported.
     None,
 }
 
@@ -27,7 +27,7 @@ impl Report {
         Report { rows: Vec::new() }
     }
 
-    /// A figure and what it is measured against, of each round.
+    /// Adds a row that compares ours with a reference; a round is a pair of both.
     pub(crate) fn ratio(&mut self, name: &str, unit: &str, rounds: &[(f64, f64)], goal: Goal) {
         let ratios: Vec<f64> = rounds.iter().map(|(ours, against)| ours / against).collect();
         let middle = |pick: fn(&(f64, f64)) -> f64| {
@@ -40,7 +40,7 @@ impl Report {
         self.add(row, &shown(ours, unit), &shown(against, unit));
     }
 
-    /// A figure that stands for itself, of each round.
+    /// Adds a row without a reference, from the figure of each round.
     pub(crate) fn figure(&mut self, name: &str, unit: &str, rounds: &[f64], goal: Goal) {
         let mut row = row(name, rounds, goal);
         row["unit"] = json!(unit);
@@ -61,7 +61,7 @@ impl Report {
         self.rows.push(row);
     }
 
-    /// Writes all down, and says what differs from the run before by more than the spread of either.
+    /// Saves all rows, and prints those that differ from the previous run by more than the spread of either.
     pub(crate) fn end(&self) {
         let path = folder().join("bench.json");
         let before = std::fs::read(&path).ok().and_then(|old| serde_json::from_slice(&old).ok());
@@ -76,29 +76,29 @@ impl Report {
             if !agree(row, old) {
                 differ += 1;
                 let (new, old) = (row["median"].as_f64(), old["median"].as_f64());
-                println!("differs from the run before: {} {old:?} -> {new:?}", row["name"]);
+                println!("differs from the previous run: {} {old:?} -> {new:?}", row["name"]);
             }
         }
         if compared > 0 {
-            println!("{compared} rows compared with the run before, of which {differ} differ");
+            println!("{compared} rows compared with the previous run, {differ} differ");
         }
     }
 }
 
-/// Where results are written to.
+/// Returns the folder of the results.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 
-/// Whether two runs say the same: their medians are no further apart than the spread of one of them.
+/// Returns whether the medians of two runs differ by no more than the larger spread.
 fn agree(one: &Value, other: &Value) -> bool {
     let number = |row: &Value, key: &str| row[key].as_f64().unwrap_or(0.0);
-    let apart = (number(one, "median") - number(other, "median")).abs();
-    apart <= number(one, "spread").max(number(other, "spread"))
+    let difference = (number(one, "median") - number(other, "median")).abs();
+    difference <= number(one, "spread").max(number(other, "spread"))
 }
 
-/// The least that two runs may differ by, as a part of the median: the rounds of one run are close together in time, and do not
-/// show what the machine's clock, memory layout and neighbours make of the next.
+/// The smallest spread, as a fraction of the median. The rounds of one run are close together in time, so they do not
+/// show the effects of clock frequency, memory layout and other processes between runs.
 const SPREAD_MIN: f64 = 0.1;
 
 fn row(name: &str, values: &[f64], goal: Goal) -> Value {
@@ -106,19 +106,19 @@ fn row(name: &str, values: &[f64], goal: Goal) -> Value {
     let (best, worst) = if let Goal::AtLeast(_) = goal { (most, least) } else { (least, most) };
     let median = percentile(values, 0.5);
     let spread = (most - least).max(median * SPREAD_MIN);
-    let (said, is_met) = goal.judge(median);
+    let (text, is_met) = goal.judge(median);
     json!({"name": name, "best": best, "median": median, "worst": worst, "spread": spread,
-        "goal": said, "is_met": is_met})
+        "goal": text, "is_met": is_met})
 }
 
 impl Goal {
     fn judge(self, value: f64) -> (String, Option<bool>) {
-        let (said, is_met) = match self {
+        let (text, is_met) = match self {
             Goal::AtMost(most) => (format!("at most {most}"), value <= most),
             Goal::AtLeast(least) => (format!("at least {least}"), value >= least),
             Goal::None => return (String::new(), None),
         };
-        (if is_met { said } else { format!("{said}: MISSED") }, Some(is_met))
+        (if is_met { text } else { format!("{text}: MISSED") }, Some(is_met))
     }
 }
 
@@ -130,9 +130,9 @@ fn shown(value: f64, unit: &str) -> String {
     format!("{} {unit}", short(value))
 }
 
-/// The value below which that part of them is.
-pub(crate) fn percentile(values: &[f64], part: f64) -> f64 {
+/// Returns the value below which `fraction` of the values lie.
+pub(crate) fn percentile(values: &[f64], fraction: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted[(part * (sorted.len() - 1) as f64).round() as usize]
+    sorted[(fraction * (sorted.len() - 1) as f64).round() as usize]
 }

@@ -1,18 +1,18 @@
-//! The streams that floods and emulators are measured with, made of a piece that is repeated.
+//! The byte streams of the benchmarks for floods and emulators. Each repeats one piece.
 
-/// How wide and how high the terminals are.
+/// The size of the terminals in cells.
 pub(crate) const COLS: usize = 120;
 pub(crate) const ROWS: usize = 40;
-/// How many lines they keep.
+/// The lines of scrollback of each terminal.
 pub(crate) const SCROLLBACK: usize = 10_000;
 
 type Piece = fn(usize, &mut String);
 
-/// By name: a log, a log in colours, redraws of a whole screen, and characters of two columns.
+/// All pieces by name: a log, a log in colours, redraws of a whole screen, and wide characters.
 pub(crate) const STREAMS: [(&str, Piece); 4] =
     [("plain", plain), ("colour", colour), ("full screen", full_screen), ("CJK", cjk)];
 
-/// At least so many bytes of a stream.
+/// Repeats a piece up to at least `bytes` bytes.
 pub(crate) fn stream(piece: Piece, bytes: usize) -> String {
     let mut text = String::new();
     for i in 0.. {

@@ -1,4 +1,4 @@
-//! The floor: a terminal that is read and not parsed, and the programs that are run in it and in ours.
+//! The baseline: a terminal whose output is read but not parsed, and helper programs that run in both terminals.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -9,33 +9,33 @@ use std::process::{Child, Command, Stdio};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Which part this program plays when it is started as another.
+/// The variable that makes this program run as one of its helpers, and names the helper.
 pub(crate) const PART: &str = "AWAITTY_BENCH_PART";
-/// The socket by which it is told when to act.
+/// The variable with the path of the socket that triggers the helper.
 const SOCKET: &str = "AWAITTY_BENCH_SOCKET";
 
-/// Nanoseconds of the clock that all processes share.
+/// Returns the monotonic time in nanoseconds, which all processes share.
 pub(crate) fn now() -> f64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// How long something takes, in microseconds.
+/// Measures how long a closure takes, in microseconds.
 pub(crate) fn took<T>(act: impl FnOnce() -> T) -> f64 {
     let start = now();
     act();
     (now() - start) / 1e3
 }
 
-/// Plays the part that this process was started for; says whether there was one.
-pub(crate) fn play_part() -> bool {
+/// Runs as a helper if this process was started as one. Returns whether it was.
+pub(crate) fn run_as_helper() -> bool {
     let Ok(part) = std::env::var(PART) else { return false };
     let mut socket = UnixStream::connect(std::env::var(SOCKET).unwrap()).unwrap();
     if part == "poke" {
         socket.write_all(b"x").unwrap();
         return true;
     }
-    // Prints, when it is told to, what time it is.
+    // Prints the time at each byte from the socket.
     let mut stdout = std::io::stdout();
     while let Ok(1) = socket.read(&mut [0]) {
         stdout.write_all(format!("T{:.0}\n", now()).as_bytes()).unwrap();
@@ -44,12 +44,12 @@ pub(crate) fn play_part() -> bool {
     true
 }
 
-/// The variables that make a process of this program play a part.
+/// Returns the variables that make a process of this program run as a helper.
 pub(crate) fn part(part: &str, socket: &Path) -> [(&'static str, String); 2] {
     [(PART, part.to_owned()), (SOCKET, socket.display().to_string())]
 }
 
-/// A program that prints when it is told to, as seen by who tells it.
+/// The benchmark's side of a helper: triggers it to print, or waits until it connects.
 pub(crate) struct Printer {
     listener: UnixListener,
     stream: Option<UnixStream>,
@@ -66,13 +66,13 @@ impl Printer {
         stream.write_all(b"x").unwrap();
     }
 
-    /// Waits until somebody has poked it.
-    pub(crate) fn poked(&self) {
+    /// Waits for a byte from a new connection.
+    pub(crate) fn wait_for_poke(&self) {
         self.listener.accept().unwrap().0.read_exact(&mut [0]).unwrap();
     }
 }
 
-/// A terminal that nobody parses.
+/// A terminal whose output is not parsed.
 pub(crate) struct Raw {
     master: File,
     child: Child,
@@ -87,7 +87,7 @@ impl Raw {
         let slave = OpenOptions::new().read(true).write(true).open(name).unwrap();
         let copy = || Stdio::from(slave.try_clone().unwrap());
         let child = command.stdin(copy()).stdout(copy()).stderr(copy()).spawn().unwrap();
-        // The command holds them, too, and the end would never come.
+        // `command` holds copies of the slave too; with those open the master never reports EOF.
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Raw { master: File::from(master), child }
     }
@@ -102,7 +102,7 @@ impl Raw {
         text
     }
 
-    /// Reads until the program has ended.
+    /// Reads until the program has exited. Returns the number of bytes.
     pub(crate) fn drain(mut self) -> u64 {
         let (mut all, mut buffer) = (0, vec![0; 65536]);
         while let Ok(count) = self.master.read(&mut buffer) {

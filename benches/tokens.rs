@@ -1,4 +1,4 @@
-//! What a model reads after one act: what changed, against the whole screen.
+//! Tokens that a model reads after one action: the changes, against the whole screen.
 
 use serde_json::{Value, json};
 
@@ -8,11 +8,11 @@ use crate::streams::{COLS, ROWS};
 
 const ROUNDS: usize = 3;
 
-/// Characters of a token, about: of English and of code, with the tokenizers that models use.
+/// The approximate length of a token of English text or code.
 const CHARS_PER_TOKEN: f64 = 4.0;
 
-/// A real program, how it is started, what shows that it is there, what is typed first so that its screen is full, and the keys
-/// of one act.
+/// An action in a real program: its name, its command line, a pattern for its first screen, input that fills the
+/// screen, and the keys of the action.
 struct Act(
     &'static str,
     &'static [&'static str],
@@ -49,7 +49,7 @@ const ACTS: [Act; 10] = [
     Act("mc", &["mc", "-u"], "Name", "", &["down"]),
 ];
 
-/// One act of each program: its answer with what changed, against a snapshot.
+/// Compares the result of one action in each program with a snapshot.
 pub(crate) fn tokens(report: &mut Report) {
     let folder = Folder::new("tokens");
     let lines: String =
@@ -76,7 +76,7 @@ pub(crate) fn tokens(report: &mut Report) {
     report.ratio("one act in each of the ten, as data", "tokens", &structures, Goal::AtMost(0.5));
 }
 
-/// The answer to an act, and a snapshot after it.
+/// Runs an action. Returns its result and a snapshot after it.
 fn act_once(server: &mut Piped, act: &Act, home: &str) -> (Value, Value) {
     let Act(name, argv, first, before, keys) = act;
     let env = json!({"HOME": home, "PS1": "$ "});
@@ -96,12 +96,12 @@ fn act_once(server: &mut Piped, act: &Act, home: &str) -> (Value, Value) {
     (changed, server.result(id))
 }
 
-/// The tokens of what is made for reading.
+/// Returns the tokens of the text block.
 fn words(result: &Value) -> f64 {
     result["content"][0]["text"].as_str().unwrap().chars().count() as f64 / CHARS_PER_TOKEN
 }
 
-/// The tokens of the structured content, which is all that some clients show.
+/// Returns the tokens of the structured content, which is all that some clients show.
 fn data(result: &Value) -> f64 {
     result["structuredContent"].to_string().chars().count() as f64 / CHARS_PER_TOKEN
 }

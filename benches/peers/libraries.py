@@ -1,4 +1,4 @@
-"""The libraries that are compared, each in a process of its own."""
+"""The compared libraries. Each runs in a worker process."""
 
 import asyncio
 import importlib.util
@@ -12,7 +12,7 @@ from systems import SHELL, START_S, NotInstalled, System
 
 
 class Worker(System):
-    """A library in a process of its own, behind JSON lines."""
+    """A library in a worker process that speaks lines of JSON."""
 
     async def start(self):
         argv = self.worker()
@@ -21,18 +21,18 @@ class Worker(System):
             self.process = await asyncio.create_subprocess_exec(
                 *argv, env=self.place.env, cwd=self.place.folder, stderr=log, **pipes, limit=1 << 24
             )
-        self.asked, self.reader = {}, asyncio.create_task(self.read())
+        self.pending, self.reader = {}, asyncio.create_task(self.read())
         terminal = await asyncio.wait_for(self.open("idle", "none"), START_S)
         await self.close(terminal)
 
     async def read(self):
         while line := await self.process.stdout.readline():
-            answer = json.loads(line)
-            if (asked := self.asked.pop(answer.pop("number"), None)) and not asked.done():
-                asked.set_result(answer)
-        for asked in self.asked.values():
-            if not asked.done():
-                asked.set_exception(RuntimeError("the worker ended"))
+            response = json.loads(line)
+            if (pending := self.pending.pop(response.pop("number"), None)) and not pending.done():
+                pending.set_result(response)
+        for pending in self.pending.values():
+            if not pending.done():
+                pending.set_exception(RuntimeError("the worker exited"))
 
     async def stop(self):
         self.process.stdin.close()
@@ -45,13 +45,13 @@ class Worker(System):
 
     async def call(self, op, id, **arguments):
         number = next(self.numbers)
-        self.asked[number] = asyncio.get_running_loop().create_future()
+        self.pending[number] = asyncio.get_running_loop().create_future()
         request = {"number": number, "op": op, "id": id, "timeout": self.place.deadline, **arguments}
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        answer = await self.asked[number]
-        if "error" in answer:
-            raise RuntimeError(answer["error"])
-        return answer
+        response = await self.pending[number]
+        if "error" in response:
+            raise RuntimeError(response["error"])
+        return response
 
     async def open(self, program, mark):
         id = next(self.numbers)
@@ -102,7 +102,7 @@ class Tuistory(Worker):
 
     async def stable(self, terminal):
         start = time.monotonic()
-        await self.call("idle", terminal)  # does not tell a timeout from the other end
+        await self.call("idle", terminal)  # waitIdle does not report whether it timed out
         return time.monotonic() - start < self.place.deadline * 0.95, []
 
 

@@ -1,5 +1,5 @@
-"""pexpect behind JSON lines on stdio, a thread a call, in a process of its own: a pattern that never ends holds the
-interpreter's lock, and would stop the clock of the benchmark, too."""
+"""pexpect behind lines of JSON on stdio, with a thread per call. In a separate process, because a slow pattern holds
+the interpreter lock and would stop the clock of the benchmark."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ terminals = {}
 
 
 def start(argv, cwd):
-    # echo=False is what it offers where the echo is in the way.
+    # echo=False is pexpect's way to avoid matches in the echo.
     return pexpect.spawn(argv[0], argv[1:], cwd=cwd, echo=False, encoding="utf-8", dimensions=SIZE, timeout=30)
 
 
@@ -41,7 +41,7 @@ def call(op, id, pattern="", timeout=5.0, text="", argv=(), cwd=None):
             child.close()
             return {"code": child.exitstatus}
         case "look":
-            # It has no screen; what it has is what was read and not matched yet.
+            # pexpect has no screen, only the output that is not matched yet.
             return {"text": (child.before or "") + (child.buffer or "")}
         case "close":
             child = terminals.pop(id)

@@ -1,7 +1,7 @@
 """The programs that run in the terminals: programs.py NAME MARK.
 
-Each writes the moment of what is waited for (time.monotonic_ns) into the file MARK just before it prints it, so that
-an answer can be judged without trusting the one who gives it. None of the words waited for is in a command line.
+Each writes the time of the awaited event (time.monotonic_ns) into the file MARK just before the event, so that results
+can be checked independently. No awaited word is in a command line.
 """
 
 import os
@@ -10,7 +10,7 @@ import sys
 import time
 import tty
 
-STAY_S = 60  # longer than any deadline; a program that is forgotten ends by itself
+STAY_S = 60  # longer than any deadline, so that no program is left forever
 SPINNER = "⠋⠙⠹⠸⠼⠴"
 
 
@@ -22,7 +22,7 @@ def mark():
     path = sys.argv[2]
     with open(path + ".new", "w") as file:
         file.write(str(time.monotonic_ns()))
-    os.rename(path + ".new", path)  # whoever reads it reads all of it
+    os.rename(path + ".new", path)  # atomic for readers
 
 
 def stay():
@@ -31,7 +31,7 @@ def stay():
 
 
 def key(first):
-    """Shows the first screen, and waits for a key, which is not echoed."""
+    """Shows the first screen and waits for a key without echo."""
     tty.setcbreak(0)
     show(first)
     os.read(0, 1)
@@ -45,7 +45,7 @@ def late():
 
 
 def repl():
-    """Answers each line at once."""
+    """Responds to each line immediately."""
     show("UP\r\n")
     while os.read(0, 1000):
         mark()
@@ -61,7 +61,7 @@ def stale():
 
 
 def echo():
-    """The terminal echoes the line; the answer comes later."""
+    """The terminal echoes the line, and the response follows later."""
     show("UP\r\n")
     os.read(0, 1000)
     time.sleep(0.4)
@@ -71,7 +71,7 @@ def echo():
 
 
 def flash():
-    time.sleep(0.8)  # the wait is running by then
+    time.sleep(0.8)  # the wait has started by then
     mark()
     show("FLASH")
     time.sleep(0.02)
@@ -95,14 +95,14 @@ def react():
 
 
 def unmoved():
-    """Takes a key, and shows nothing."""
+    """Reads a key and prints nothing."""
     key("UP\r\n")
     mark()
     stay()
 
 
 def spinner():
-    """A spinner for ever; below it six steps of 100 ms, and then nothing more."""
+    """An endless spinner. Below it, six steps of 100 ms each."""
     show("\x1b[2J")
     start = time.monotonic()
     for turn in range(STAY_S * 20):
@@ -116,7 +116,7 @@ def spinner():
 
 def heavy():
     show("UP\r\n")
-    time.sleep(0.7)  # some look only at what comes after the wait's begin
+    time.sleep(0.7)  # some systems match only output after the start of the wait
     show("a" * 30 + "b\r\n")
     stay()
 

@@ -1,33 +1,31 @@
 #!/usr/bin/env python3
-"""Compares awaitty with its peers in what they find, and then in milliseconds.
+"""Compares awaitty with similar systems: whether they find the event, and after how many milliseconds.
 
     benches/peers/run [SERVER] [--count 20] [--deadline 5] [--only REGEX] [--systems NAME,NAME]
 
-The same programs, in terminals of the same size; each scenario goes round by round over all systems, in another order
-each round, so that the machine's load is the same for all. A cell says how often the answer was right, and the median
-of the milliseconds from the event (which the program notes itself, see programs.py; in 2a and 10 from the call) to the
-answer, of the right ones only.
-A peer that cannot be installed or started is shown as such. Results also go to target/bench-peers.json.
+All systems run the same programs in terminals of the same size. Each round of a scenario visits all systems, in a
+rotated order, so that other load affects all. A cell has the number of correct results, and the median time of the
+correct ones in ms from the event to the result. The program records the event (see programs.py); in 2a and 10 the time
+starts at the call. A system that cannot be installed or started is shown as such. Results also go to target/bench-peers.json.
 
-How each is used, and why:
+How each system is used, and why:
 
-awaitty      its MCP server on stdio. Input and wait in one call (send_input with `wait`), as its README advises; 2b
-             makes two calls of it. Exit codes by wait_for_exit, a shell's statuses by run_command.
-libtmux-mcp  its MCP server on stdio, on a tmux server of its own. Its instructions want run_command for every command
-             that the agent wrote: so in 2a, 4a, 6 and 10. wait_for_text elsewhere, called after send_keys; there is no
-             call that does both. For 2b it advises capture_since, which is a look that the agent repeats, not a wait.
-             patterns=null is its wait for any output (7c).
-tuistory     its library, as in its README: type, press, waitForText, waitIdle. type and press wait for idle themselves,
-             which is part of its time. waitIdle is fixed at 200 ms of silence.
-pexpect      spawn and expect; replwrap.bash() for commands in a shell (2a, 4a), and echo=False for programs, which are
-             what it offers against the echo. It has a stream and no screen: what is erased stays in it, what was
-             matched is gone. In a process of its own, a thread a call.
-tmux         send-keys, and capture-pane | grep every 50 ms, as scripts and agents do; the exit code in 6 by a shell
-             that is made to print it.
+awaitty      Its MCP server on stdio. Input and wait are one call (send_input with `wait`), as its README advises; 2b uses
+             two calls. Exit codes come from wait_for_exit, statuses in a shell from run_command.
+libtmux-mcp  Its MCP server on stdio, with a private tmux server. Its instructions demand run_command for each command
+             of the agent, which is used in 2a, 4a, 6 and 10. Elsewhere wait_for_text after send_keys, because no call
+             does both. For 2b it advises capture_since, which the agent repeats; that is no wait. patterns=null waits
+             for any output (7c).
+tuistory     Its library as in its README: type, press, waitForText, waitIdle. type and press include a wait for idle,
+             which counts. waitIdle always waits for 200 ms of silence.
+pexpect      spawn and expect. Against the echo it offers replwrap.bash() for commands in a shell (2a, 4a) and echo=False
+             for programs. It has a stream and no screen: erased text stays in it, and matched text is removed. It runs
+             in a separate process with a thread per call.
+tmux         send-keys, and capture-pane | grep every 50 ms, as scripts and agents do. In 6 a shell prints the exit code.
 
-In 7a `settled` of awaitty promises quiet, not a reaction: it says `changed: false` then, and `change` (7b) waits for
-one. waitIdle of tuistory waits for output that is followed by silence, and for its whole timeout if none comes (7d);
-the timeout is the deadline here. With its default of 500 ms it would end after 1 s in all, whatever happens.
+In 7a `settled` of awaitty promises quiet, not a reaction: without one it returns `changed: false`. `change` (7b) waits
+for one. waitIdle of tuistory waits for output followed by silence, and without output until its timeout (7d), which is
+the deadline here. With its default timeout of 500 ms it would always end after 1 s.
 """
 
 import argparse
@@ -51,16 +49,16 @@ from systems import Awaitty, LibtmuxMcp, NotInstalled, NotThere, Tmux
 
 SYSTEMS = [Awaitty, LibtmuxMcp, Tuistory, Pexpect, Tmux]
 HERE = os.path.dirname(os.path.abspath(__file__))
-GUARD_S = 8  # over the deadline: a system that does not keep it has failed
+GUARD_S = 8  # after the deadline plus this time a system has failed
 HEAVY_S = 10  # the deadline of the call beside a heavy pattern
 HEAVY_RIGHT_S = 1.0
-HEAVY_ROUNDS = 3  # each may cost the deadline and a new start
+HEAVY_ROUNDS = 3  # each may take the whole deadline and a restart
 SCENARIOS = []  # (title, rounds at most, function)
 
 
 @dataclass
 class Place:
-    """What all systems share."""
+    """The settings that all systems share."""
 
     server: str
     npm: str
@@ -74,7 +72,7 @@ class Place:
         return f"m{self.marks}"
 
     def moment(self, mark):
-        """When it happened, or None if it has not."""
+        """Returns the time of the event, or None if it has not happened."""
         with suppress(OSError):
             with open(os.path.join(self.folder, mark)) as file:
                 return int(file.read())
@@ -85,8 +83,8 @@ class Cell:
     right: int = 0
     count: int = 0
     ms: list = field(default_factory=list)
-    notes: dict = field(default_factory=dict)  # how often what went wrong
-    instead: str = ""  # shown if nothing could be measured
+    notes: dict = field(default_factory=dict)  # the number of failures of each kind
+    instead: str = ""  # shown if the system cannot be measured
 
     def add(self, right, ms=None, note=""):
         self.count += 1
@@ -111,18 +109,18 @@ def scenario(title, rounds=None):
 
 
 async def judged(system, mark, waiting):
-    """(right, ms, note) of a wait that should answer once the mark is made, and not before."""
+    """Returns (right, ms, note) for a wait that must end after the mark is written, and not before."""
     held = await waiting
-    answered, happened = time.monotonic_ns(), system.place.moment(mark)
+    ended, happened = time.monotonic_ns(), system.place.moment(mark)
     if not held:
         return False, None, "not found"
-    if happened is None or happened > answered:
-        return False, None, "answered too early"
-    return True, (answered - happened) / 1e6, ""
+    if happened is None or happened > ended:
+        return False, None, "ended too early"
+    return True, (ended - happened) / 1e6, ""
 
 
 async def with_program(system, program, first, act):
-    """Starts a program, waits for its first screen if there is one, acts, and closes it whatever comes."""
+    """Starts a program, waits for its first screen if it has one, runs the action, and closes the program."""
     mark = system.place.mark()
     terminal = await system.open(program, mark)
     try:
@@ -143,7 +141,7 @@ async def instant(system):
     shell = await system.shell()
     try:
         start = time.monotonic()
-        # The word is not in the line that is typed.
+        # The quotes keep the word out of the typed line.
         found = await system.command_and_wait(shell, "echo ARR''IVED", "ARRIVED")
         return found, (time.monotonic() - start) * 1000, "" if found else "not found"
     finally:
@@ -219,14 +217,14 @@ async def spinner(system):
     try:
         await system.ready(terminal, "working")
         held, changing = await system.stable(terminal)
-        answered, happened = time.monotonic_ns(), system.place.moment(mark)
+        ended, happened = time.monotonic_ns(), system.place.moment(mark)
         if held:
-            right = happened is not None and happened <= answered
-            return right, (answered - (happened or 0)) / 1e6, "" if right else "answered too early"
+            right = happened is not None and happened <= ended
+            return right, (ended - (happened or 0)) / 1e6, "" if right else "ended too early"
         named = any("working" in row for row in changing)
         also = any("working" not in row for row in changing)
-        says = "the spinner" + " and a row that had stopped" * also if named else "nothing"
-        return named, None, f"timed out, named {says}"
+        rows = "the spinner" + " and a row that had stopped" * also if named else "nothing"
+        return named, None, f"timed out, named {rows}"
     finally:
         await system.close(terminal)
 
@@ -250,7 +248,7 @@ async def heavy(system):
         took = time.monotonic() - start
         note = "" if took < HEAVY_RIGHT_S else f"{took:.0f} s"
     except TimeoutError:
-        took, note = HEAVY_S, f"no answer in {HEAVY_S} s"
+        took, note = HEAVY_S, f"no result in {HEAVY_S} s"
     if took < HEAVY_RIGHT_S:
         await asyncio.wait({waiting}, timeout=system.place.deadline + GUARD_S / 2)
         await system.close(busy)
@@ -267,9 +265,9 @@ async def status(system):
     shell = await system.shell()
     try:
         start = time.monotonic()
-        came = await system.status(shell, "false"), await system.status(shell, "(exit 7)")
+        found = await system.status(shell, "false"), await system.status(shell, "(exit 7)")
         ms = (time.monotonic() - start) * 1000 / 2
-        return came == (1, 7), ms, "" if came == (1, 7) else f"statuses {came}"
+        return found == (1, 7), ms, "" if found == (1, 7) else f"statuses {found}"
     finally:
         await system.close(shell)
 
@@ -290,7 +288,7 @@ async def one(system, function, cell):
 
 
 async def started(place, wanted):
-    """[(name, the system or None, what to show in its place)]."""
+    """Starts the systems. Returns [(name, the system or None, the text to show instead)]."""
     found = []
     for kind in SYSTEMS:
         if wanted and kind.name not in wanted:
@@ -343,7 +341,7 @@ def show(table):
 
 
 def left(mark):
-    """The processes of this run that are still there, by the mark in their environment."""
+    """Returns the processes of this run that still exist, found by the mark in their environment."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
@@ -354,7 +352,7 @@ def left(mark):
 
 
 def environment(folder, mark):
-    """The same for all; and nobody's tmux, history or configuration is touched."""
+    """Returns the environment of all systems, which keeps them away from the user's tmux, history and configuration."""
     env = {key: value for key, value in os.environ.items() if key not in ("TMUX", "TMUX_PANE")}
     for name in (".bashrc", ".bash_profile"):  # tmux starts a login shell
         with open(os.path.join(folder, name), "w") as file:
@@ -375,16 +373,16 @@ def environment(folder, mark):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
-    parser.add_argument("--npm", help="where tuistory is installed, with its worker beside node_modules")
+    parser.add_argument("--npm", help="folder with tuistory's node_modules and its worker")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--deadline", type=float, default=5.0, help="of each wait, in seconds")
-    parser.add_argument("--only", default="", help="scenarios whose title matches")
-    parser.add_argument("--systems", default="", help="names, with commas")
+    parser.add_argument("--only", default="", help="run the scenarios whose title matches this regex")
+    parser.add_argument("--systems", default="", help="comma-separated names of systems")
     parser.add_argument("--output")
     options = parser.parse_args()
     mark = f"peers-{uuid.uuid4().hex}"
     with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as folder:
-        # A short name: it is typed into shells.
+        # A short name, because it is typed into shells.
         with open(os.path.join(folder, "program"), "w") as file:
             file.write(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{HERE}/programs.py' \"$@\"\n")
         os.chmod(os.path.join(folder, "program"), 0o755)
@@ -392,7 +390,7 @@ def main():
         try:
             table = asyncio.run(compare(place, options))
         finally:
-            time.sleep(0.5)  # what was told to end is given a moment
+            time.sleep(0.5)  # for processes that are about to exit
             for pid in (remaining := left(mark)):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -400,9 +398,9 @@ def main():
         sys.exit(f"no scenario matches {options.only!r}")
     show(table)
     if remaining:
-        print(f"processes that a system left behind, now ended: {len(remaining)}")
+        print(f"killed processes that a system left: {len(remaining)}")
     if options.output:
-        told = {
+        results = {
             title: {
                 name: {"shown": str(cell), "right": cell.right, "count": cell.count, "ms": cell.ms, "notes": cell.notes}
                 for name, cell in cells.items()
@@ -410,7 +408,7 @@ def main():
             for title, cells in table.items()
         }
         with open(options.output, "w") as file:
-            json.dump({"deadline_s": options.deadline, "scenarios": told}, file, indent=1)
+            json.dump({"deadline_s": options.deadline, "scenarios": results}, file, indent=1)
 
 
 if __name__ == "__main__":

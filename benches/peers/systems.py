@@ -1,5 +1,5 @@
-"""Systems that are compared, behind one set of calls; each does for a call what its documentation advises. The servers
-and tmux are here, the libraries in libraries.py."""
+"""The compared systems behind a common interface, each used as its documentation advises. The servers and tmux are
+here, the libraries in libraries.py."""
 
 import asyncio
 import contextlib
@@ -12,15 +12,15 @@ import time
 
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-COLS, ROWS = 120, 30  # as wide as some are by default; the workers say the same
-POLL_S = 0.05  # of the scripts around tmux
+COLS, ROWS = 120, 30  # the default width of some systems; the workers use the same
+POLL_S = 0.05  # the interval of the polling scripts around tmux
 QUIET_MS = 250
 SHELL = ["bash", "--norc", "--noprofile"]
 START_S = 20
 
 
 class NotThere(Exception):
-    """The system has no such call; the message is shown in the table."""
+    """The system has no such call. The table shows the message."""
 
 
 class NotInstalled(Exception):
@@ -28,34 +28,34 @@ class NotInstalled(Exception):
 
 
 class System:
-    """`open` starts a program; a wait gives True if it says that it holds. What a system lacks stays as it is here."""
+    """`open` starts a program; a wait returns whether its condition was met. The defaults report missing calls."""
 
     name = ""
 
     def __init__(self, place):
-        self.place = place  # the folder, the environment and the deadline that all share
+        self.place = place  # the shared folder, environment and deadline
         self.numbers = itertools.count(1)
 
     async def settled_after(self, terminal, key):
-        """Presses a key, and waits until the screen is quiet."""
+        """Presses a key and waits until the screen is quiet."""
         raise NotThere("no such wait")
 
     async def changed_and_settled_after(self, terminal, key):
         raise NotThere("no such wait")
 
     async def changed_after(self, terminal, key):
-        """Presses a key, and waits for the first change."""
+        """Presses a key and waits for the first change."""
         raise NotThere("no such wait")
 
     async def stable(self, terminal):
-        """(it holds, what it says is still changing)."""
+        """Returns whether the screen became stable, and the rows that are reported as changing."""
         raise NotThere("no such wait")
 
     async def stable_but_for(self, terminal, rows):
         raise NotThere("no such wait")
 
     async def status(self, terminal, command):
-        """The status of a command in a running shell."""
+        """Returns the exit status of a command in a running shell."""
         raise NotThere("no such call")
 
     async def key_and_wait(self, terminal, key, pattern):
@@ -67,7 +67,7 @@ class System:
         return await self.wait(terminal, pattern)
 
     async def line_then_wait(self, terminal, text, pattern):
-        """In two calls, and the program may be faster than the second."""
+        """Uses two calls; the program may respond before the second."""
         await self.line(terminal, text)
         return await self.wait(terminal, pattern)
 
@@ -75,7 +75,7 @@ class System:
         return await self.line_and_wait(shell, command, pattern)
 
     async def words_and_exit(self, mark, pattern):
-        """(the last words were found, the exit code)."""
+        """Returns whether the last line was found, and the exit code."""
         terminal = await self.open("last", mark)
         try:
             return await self.wait(terminal, pattern), await self.exit_code(terminal)
@@ -84,7 +84,7 @@ class System:
 
 
 class Mcp(System):
-    """A server of MCP on stdio. A task owns it: what the SDK opens in one task cannot be closed in another."""
+    """An MCP server on stdio. One task owns it, because the SDK must open and close a connection in the same task."""
 
     async def start(self):
         up, self.stopping = asyncio.get_running_loop().create_future(), asyncio.Event()
@@ -93,7 +93,7 @@ class Mcp(System):
         if not up.done():
             self.owner.cancel()
             why = self.owner.done() and not self.owner.cancelled() and self.owner.exception()
-            raise RuntimeError(f"no answer to initialize: {why}")
+            raise RuntimeError(f"no response to initialize: {why}")
 
     async def own(self, up):
         command, *args = self.server()
@@ -194,7 +194,7 @@ class Awaitty(Mcp):
 
 
 async def run(argv, env, timeout=10):
-    """A command's output; None if it is not done in time."""
+    """Returns the output of a command, or None after the timeout."""
     nothing = asyncio.subprocess.DEVNULL
     pipes = {"stdin": nothing, "stdout": asyncio.subprocess.PIPE, "stderr": nothing}
     process = await asyncio.create_subprocess_exec(*argv, env=env, start_new_session=True, **pipes)
@@ -212,7 +212,7 @@ async def run(argv, env, timeout=10):
 
 
 class TmuxServer:
-    """A private tmux server, with nobody's configuration."""
+    """A private tmux server without configuration."""
 
     def __init__(self, place, name):
         self.place, self.argv = place, ["tmux", "-L", name, "-f", "/dev/null"]
@@ -223,17 +223,17 @@ class TmuxServer:
     async def start(self):
         if not shutil.which("tmux"):
             raise NotInstalled
-        # A session that stays, or the server would end with the first terminal that is closed.
+        # A permanent session keeps the server running when terminals are closed.
         for _ in range(20):
             await self("new-session", "-d", "-s", "keep", "sleep 100000")
             if "keep" in (await self("list-sessions") or ""):
                 return
-            await asyncio.sleep(0.2)  # one that was killed is not gone yet
+            await asyncio.sleep(0.2)  # a killed server may still be shutting down
         raise RuntimeError("tmux does not start")
 
 
 class LibtmuxMcp(Mcp):
-    """Programs are typed into a shell in a pane, as its recipes do; commands in a shell go through run_command."""
+    """Types programs into a shell in a pane, as its recipes do, and runs commands in a shell with run_command."""
 
     name = "libtmux-mcp"
 
@@ -264,7 +264,7 @@ class LibtmuxMcp(Mcp):
         return pane
 
     async def ready(self, pane, text):
-        # Not wait_for_text, which never looks at what is there already.
+        # Not wait_for_text, which ignores text that is already on the screen.
         until = time.monotonic() + self.place.deadline
         while time.monotonic() < until:
             if text in await self.look(pane):
@@ -311,11 +311,11 @@ class LibtmuxMcp(Mcp):
         return (await self.call("snapshot_pane", pane_id=pane))["content"]
 
     async def close(self, pane):
-        await self.tmux("kill-pane", "-t", pane)  # its own tools that end something are off unless asked for
+        await self.tmux("kill-pane", "-t", pane)  # libtmux-mcp disables its destructive tools by default
 
 
 class Tmux(System):
-    """As scripts and agents use it: send-keys, and looks by capture-pane until grep finds it."""
+    """tmux as scripts and agents use it: send-keys, and polling with capture-pane and grep."""
 
     name = "tmux"
     LOOP = 'until tmux -L "$1" capture-pane -p -t "$2" | grep -qE -- "$3"; do sleep "$4"; done'
@@ -359,7 +359,7 @@ class Tmux(System):
         await self.tmux("send-keys", "-t", terminal, key)
 
     async def changed_after(self, terminal, key):
-        before = (await self.look(terminal)).rstrip("\n")  # as $(…) has it
+        before = (await self.look(terminal)).rstrip("\n")  # like $(…)
         await self.press(terminal, key)
         return await self.loop(self.CHANGE, terminal, before)
 

@@ -1,4 +1,4 @@
-// tuistory's library behind JSON lines on stdio, as its README has it under "Library Usage".
+// The tuistory library behind lines of JSON on stdio, used as in "Library Usage" of its README.
 import readline from 'node:readline'
 import { launchTerminal } from 'tuistory'
 
@@ -9,7 +9,7 @@ async function call({ op, id, pattern, timeout, text, argv, cwd }) {
   switch (op) {
     case 'open': {
       const [command, ...args] = argv
-      // Without waitForData: it would wait for the first output, and some programs are to be waited for.
+      // Without waitForData, which would wait for the first output before the scenario starts its own wait.
       terminals.set(id, await launchTerminal({ command, args, cwd, cols: 120, rows: 30, waitForData: false }))
       return {}
     }

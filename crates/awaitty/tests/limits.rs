@@ -1,5 +1,5 @@
-//! The limits at their edges, with real programs.
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+//! Limits at their bounds, and how sessions behave under load, with real programs.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,10 @@ use awaitty::policy;
 use awaitty::sessions::Sessions;
 use awaitty::tools::{self, Context};
 use awaitty_terminal::platform::processes;
+use futures::FutureExt;
 use serde_json::{Value, json};
 
-/// Calls a tool and gives its structured content.
+/// Calls a tool. Returns its structured content.
 async fn call(sessions: &Arc<Sessions>, name: &str, arguments: Value) -> Result<Value, ToolError> {
     let tool = tools::find(name).unwrap();
     let context = Context::new(sessions, arguments);
@@ -19,11 +20,11 @@ async fn call(sessions: &Arc<Sessions>, name: &str, arguments: Value) -> Result<
 }
 
 fn code(result: Result<Value, ToolError>) -> &'static str {
-    result.expect_err("it is over the limit").code
+    result.expect_err("the call exceeds a limit").code
 }
 
 #[tokio::test]
-async fn sessions_up_to_the_limit() {
+async fn sessions_are_limited() {
     let sessions = Arc::new(Sessions::default());
     for _ in 0..policy::SESSIONS_MAX {
         call(&sessions, "spawn", json!({"command": "cat"})).await.unwrap();
@@ -35,7 +36,7 @@ async fn sessions_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn lines_of_all_sessions_up_to_the_limit() {
+async fn scrollback_of_all_sessions_is_limited() {
     let sessions = Arc::new(Sessions::default());
     let spawn =
         |lines: usize| call(&sessions, "spawn", json!({"command": "cat", "scrollback": lines}));
@@ -48,7 +49,7 @@ async fn lines_of_all_sessions_up_to_the_limit() {
     spawn(1).await.unwrap();
     assert_eq!(code(spawn(1).await), "limit_reached");
     spawn(0).await.unwrap();
-    // What has ended and is kept counts, and what is closed does not.
+    // A session that is kept after its exit counts, a closed one does not.
     let close = |keep: bool| json!({"session_id": "s1", "grace_ms": 0, "keep": keep});
     call(&sessions, "close_session", close(true)).await.unwrap();
     assert_eq!(code(spawn(1).await), "limit_reached");
@@ -58,7 +59,7 @@ async fn lines_of_all_sessions_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn waits_up_to_the_limit() {
+async fn waits_are_limited() {
     let sessions = Arc::new(Sessions::default());
     call(&sessions, "spawn", json!({"command": "cat"})).await.unwrap();
     let waits: Vec<_> = (0..policy::WAITS_MAX)
@@ -70,7 +71,7 @@ async fn waits_up_to_the_limit() {
         })
         .collect();
     loop {
-        // The waits are started by tasks of their own; the list tells when all of them were.
+        // Tasks start the waits, so their number is polled.
         let list = call(&sessions, "list_sessions", json!({})).await.unwrap();
         if list["sessions"][0]["waits"] == json!(policy::WAITS_MAX) {
             break;
@@ -86,7 +87,7 @@ async fn waits_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn input_up_to_the_limit_for_a_program_that_never_reads() {
+async fn unread_input_is_limited() {
     let sessions = Arc::new(Sessions::default());
     let sleeper = json!({"command": "sh", "args": ["-c", "stty raw -echo; echo UP; exec sleep 1000"], "wait": {"text": "UP"}});
     call(&sessions, "spawn", sleeper).await.unwrap();
@@ -100,7 +101,7 @@ async fn input_up_to_the_limit_for_a_program_that_never_reads() {
 }
 
 #[tokio::test]
-async fn lines_up_to_what_a_program_that_reads_lines_is_given() {
+async fn canonical_lines_are_limited() {
     let sessions = Arc::new(Sessions::default());
     let counter = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; exec awk '{print length($0)}'"], "wait": {"text": "UP"}});
     call(&sessions, "spawn", counter).await.unwrap();
@@ -113,7 +114,7 @@ async fn lines_up_to_what_a_program_that_reads_lines_is_given() {
 }
 
 #[tokio::test]
-async fn results_up_to_the_limit() {
+async fn results_are_limited() {
     let sessions = Arc::new(Sessions::default());
     let wide = json!({"command": "sh", "args": ["-c", "seq -w 1 30000 | head -c 120000 | tr -d '\\n'; echo UP; cat"],
                       "cols": 1000, "rows": 100, "wait": {"text": "UP"}});
@@ -130,7 +131,7 @@ async fn results_up_to_the_limit() {
 }
 
 #[tokio::test]
-async fn arguments_at_their_edges() {
+async fn argument_bounds_are_checked() {
     let sessions = Arc::new(Sessions::default());
     let spawn = |more: Value| {
         let mut arguments = json!({"command": "cat"});
@@ -169,12 +170,12 @@ async fn arguments_at_their_edges() {
         }
         assert_eq!(code(call(&sessions, name, arguments).await), "bad_argument", "{name} {bad}");
     }
-    assert_eq!(sessions.all().len(), 5, "what was refused has changed nothing");
+    assert_eq!(sessions.all().len(), 5, "refused calls change nothing");
     sessions.shut_down().await;
 }
 
 #[tokio::test]
-async fn lines_and_matches_up_to_their_limits() {
+async fn read_lines_and_search_matches_are_limited() {
     let sessions = Arc::new(Sessions::default());
     let counter =
         json!({"command": "sh", "args": ["-c", "seq 1000; echo UP; cat"], "wait": {"text": "UP"}});
@@ -186,13 +187,13 @@ async fn lines_and_matches_up_to_their_limits() {
     let lines = call(&sessions, "read_output", all).await.unwrap();
     assert_eq!(lines["lines"].as_array().unwrap().len(), 1001);
     for (pattern, count, truncated) in [
-        // 100 to 199 and 1000 with a 1 in front, 10 to 19 and 1.
+        // 1, 10 to 19, 100 to 199 and 1000.
         ("^1", 112, false),
         ("^[12]..$", policy::SEARCH_MATCHES_MAX, false),
         ("^([12]..|300)$", policy::SEARCH_MATCHES_MAX, true),
     ] {
-        let asked = json!({"pattern": pattern, "context": 0});
-        let found = call(&sessions, "search_output", asked).await.unwrap();
+        let search = json!({"pattern": pattern, "context": 0});
+        let found = call(&sessions, "search_output", search).await.unwrap();
         assert_eq!(found["matches"].as_array().unwrap().len(), count, "{pattern}");
         assert_eq!(found["truncated"] == json!(true), truncated, "{pattern}");
     }
@@ -200,13 +201,13 @@ async fn lines_and_matches_up_to_their_limits() {
 }
 
 #[tokio::test]
-async fn raw_output_up_to_its_limit() {
+async fn raw_output_is_limited() {
     let sessions = Arc::new(Sessions::default());
     let printer = |count: usize| {
         let script = format!("head -c {count} /dev/zero | tr '\\0' x; printf UP; cat");
         json!({"command": "sh", "args": ["-c", script], "wait": {"text": "UP"}})
     };
-    // One more than is kept: the first byte is gone.
+    // With "UP", the second program prints three bytes more than the buffer keeps.
     for (count, kept) in
         [(policy::RAW_MAX - 3, policy::RAW_MAX - 1), (policy::RAW_MAX, policy::RAW_MAX)]
     {
@@ -220,7 +221,7 @@ async fn raw_output_up_to_its_limit() {
 }
 
 #[tokio::test]
-async fn people_up_to_their_limits() {
+async fn attend_and_secret_requests_time_out() {
     let sessions = Arc::new(Sessions::default());
     let asks = json!({"command": "sh", "args": ["-c", "stty -echo; echo UP; cat"], "wait": {"text": "UP"}});
     call(&sessions, "spawn", asks).await.unwrap();
@@ -228,7 +229,7 @@ async fn people_up_to_their_limits() {
         let context = Context::new(&sessions, json!({}));
         tools::find_own("attend").unwrap().call(context)
     };
-    // From here on time passes when nothing else happens.
+    // The paused clock jumps to the next timer whenever all tasks are idle.
     tokio::time::pause();
     let before = tokio::time::Instant::now();
     assert_eq!(attend().await.unwrap().structured["asked"], Value::Null);
@@ -242,9 +243,9 @@ async fn people_up_to_their_limits() {
     sessions.shut_down().await;
 }
 
-/// No edge of a limit, but an end that nobody planned: a bug of ours in one terminal is no end of the others.
+/// A panic in the task of one session must not affect other sessions.
 #[tokio::test]
-async fn a_task_that_fails_is_the_end_of_its_terminal_only() {
+async fn a_panicked_task_ends_only_its_session() {
     let sessions = Arc::new(Sessions::default());
     let spawn = json!({"command": "sh", "args": ["-c", "trap '' HUP; echo UP; exec cat"], "wait": {"text": "UP"}});
     let pid = call(&sessions, "spawn", spawn).await.unwrap()["pid"].as_i64().unwrap();
@@ -257,7 +258,7 @@ async fn a_task_that_fails_is_the_end_of_its_terminal_only() {
     let entry = sessions.find(Some("s1")).await.unwrap();
     while entry.handle.call(|driver| driver.session().waits_running()).await != Some(1) {}
     assert_eq!(entry.handle.call(|_| -> () { panic!("on purpose") }).await, None);
-    // Whoever waited there is told, and so is who asks.
+    // A running wait and later calls report that the session is gone.
     assert_eq!(code(waiting.await.unwrap()), "unknown_session");
     assert_eq!(
         code(call(&sessions, "snapshot", json!({"session_id": "s1"})).await),
@@ -266,21 +267,21 @@ async fn a_task_that_fails_is_the_end_of_its_terminal_only() {
     let typed = json!({"session_id": "other", "input": "still here\n", "wait": {"text": "here"}});
     assert_eq!(call(&sessions, "send_input", typed).await.unwrap()["outcome"], "met");
     call(&sessions, "list_sessions", json!({"tmux": false})).await.unwrap();
-    // What ran in it can be ended, although it ignores the hangup, and is nobody's zombie then.
+    // The program ignores SIGHUP. Closing the session kills it, and no zombie remains.
     call(&sessions, "close_session", json!({"session_id": "s1", "grace_ms": 0})).await.unwrap();
     processes::reap_orphans();
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     sessions.shut_down().await;
 }
 
-/// A program that prints faster than we read: whoever else has something to do waits for a few reads and no longer.
+/// A program that prints faster than we read delays other calls by a few reads at most.
 #[tokio::test]
-async fn a_flood_is_read_in_turns() {
+async fn a_flood_is_read_in_bounded_turns() {
     let sessions = Arc::new(Sessions::default());
     let line = "a".repeat(998);
     let spawn = json!({"command": "yes", "args": [line], "cols": 1000, "rows": 500, "wait": {"text": "aa"}});
     call(&sessions, "spawn", spawn).await.unwrap();
-    // What crosses rows is sought in all of them, so that reading takes long.
+    // Patterns that span rows are searched for in all rows, which makes each read expensive.
     let entry = sessions.find(Some("s1")).await.unwrap();
     let waits = (0..20).map(|i| {
         let wait =
@@ -295,7 +296,7 @@ async fn a_flood_is_read_in_turns() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
         let now = lines().await.unwrap();
-        // A round of reads before the call is heard, and one that is its own.
+        // One round of reads before the call is handled, and one after it.
         let most = 2 * policy::READS_IN_A_ROW * 4096 / 1000 + 1;
         assert!(now - seen <= most as u64, "{} lines in one turn", now - seen);
         seen = now;
@@ -304,9 +305,9 @@ async fn a_flood_is_read_in_turns() {
     sessions.shut_down().await;
 }
 
-/// No limit either: what was printed before a timeout is judged before it, however late we are to read it.
+/// Output that was printed before a timeout counts, even if the server reads it only after the timeout.
 #[tokio::test]
-async fn what_was_printed_before_a_timeout_counts_before_it() {
+async fn output_before_a_timeout_is_matched_before_it() {
     let sessions = Arc::new(Sessions::default());
     let printed = std::env::temp_dir().join(format!("awaitty-printed-{}", std::process::id()));
     let script = "stty -echo; echo UP; read x; echo LATE; : >\"$0\"; exec cat";
@@ -320,15 +321,20 @@ async fn what_was_printed_before_a_timeout_counts_before_it() {
         async move { call(&sessions, "wait_for_text", wait).await }
     });
     while entry.handle.call(|driver| driver.session().waits_running()).await != Some(1) {}
-    // The task is kept from everything until the program has answered, and for twice as long as the wait lasts: the runtime's
-    // timers are a moment late.
-    let until = tokio::time::Instant::now() + Duration::from_millis(2 * TIMEOUT_MS);
+    // Blocks the driver until the program has printed, and then moves the clock past the timeout before the driver can
+    // read. Twice the timeout, because timers have a resolution of 1 ms.
     let file = printed.clone();
-    let keep = move |driver: &mut awaitty_terminal::terminal::Driver| {
+    let delay = move |driver: &mut awaitty_terminal::terminal::Driver| {
         driver.send(b"\r", "\r").unwrap();
-        while tokio::time::Instant::now() < until || !file.exists() {}
+        while !file.exists() {
+            std::thread::yield_now();
+        }
+        tokio::time::pause();
+        // The first poll moves the clock; the rest of the future only yields.
+        let _ = tokio::time::advance(Duration::from_millis(2 * TIMEOUT_MS)).now_or_never();
+        tokio::time::resume();
     };
-    entry.handle.call(keep).await.unwrap();
+    entry.handle.call(delay).await.unwrap();
     std::fs::remove_file(printed).unwrap();
     assert_eq!(waiting.await.unwrap().unwrap()["outcome"], "met");
     sessions.shut_down().await;

@@ -1,5 +1,5 @@
-//! Pictures of screens, compared with kept ones: `UPDATE_PICTURES=1` draws those anew, to be looked at.
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+//! Screenshots, compared with reference pictures. `UPDATE_PICTURES=1` rewrites the references; review the difference.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use std::fs::File;
 use std::io::BufReader;
@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use awaitty::render::{self, Colors, Font, Options, Theme};
 use awaitty_core::{Session, Time};
 
-/// How far a part of a pixel may be off, and how many of a thousand pixels may be further: processors round
-/// differently.
-const OFF_MAX: u8 = 24;
-const PIXELS_OFF_MAX: usize = 2;
+/// The largest accepted difference of a colour channel: CPUs round differently.
+const CHANNEL_DIFFERENCE_MAX: u8 = 24;
+
+/// How many of 1 000 pixels may differ by more than that.
+const DIFFERING_PIXELS_MAX: usize = 2;
 
 struct Drawn {
     png: Vec<u8>,
@@ -44,33 +45,35 @@ fn pixels(png: impl std::io::BufRead + std::io::Seek) -> (u32, u32, Vec<u8>) {
     (info.width, info.height, pixels)
 }
 
-fn kept(name: &str) -> PathBuf {
+fn reference(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pictures").join(name)
 }
 
-/// Compares a picture with the kept one of that name.
+/// Compares a picture with the reference of that name.
 fn check(name: &str, png: &[u8]) {
-    let path = kept(&format!("{name}.png"));
+    let path = reference(&format!("{name}.png"));
     if std::env::var_os("UPDATE_PICTURES").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, png).unwrap();
     }
-    let (width, height, shown) = pixels(std::io::Cursor::new(png));
-    let kept = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let (kept_width, kept_height, kept) = pixels(BufReader::new(kept));
-    assert_eq!((width, height), (kept_width, kept_height), "{name}");
-    let is_off = |(a, b): &(&[u8], &[u8])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > OFF_MAX);
-    let off = shown.chunks(3).zip(kept.chunks(3)).filter(is_off).count();
-    let most = shown.len() / 3 * PIXELS_OFF_MAX / 1000;
-    assert!(off <= most, "{name}: {off} pixels differ, {most} may");
+    let (width, height, drawn) = pixels(std::io::Cursor::new(png));
+    let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let (expected_width, expected_height, expected) = pixels(BufReader::new(file));
+    assert_eq!((width, height), (expected_width, expected_height), "{name}");
+    let differs = |(a, b): &(&[u8], &[u8])| {
+        a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > CHANNEL_DIFFERENCE_MAX)
+    };
+    let differing = drawn.chunks(3).zip(expected.chunks(3)).filter(differs).count();
+    let most = drawn.len() / 3 * DIFFERING_PIXELS_MAX / 1000;
+    assert!(differing <= most, "{name}: {differing} pixels differ, at most {most} may");
 }
 
-/// All characters of a range, in rows of so many.
-fn range(from: u32, to: u32, in_row: usize, between: &str) -> String {
+/// Returns all characters of a range in rows of `per_row`, joined by `separator`.
+fn range(from: u32, to: u32, per_row: usize, separator: &str) -> String {
     let all: Vec<char> = (from..=to).filter_map(char::from_u32).collect();
-    let rows = all.chunks(in_row).map(|row| {
+    let rows = all.chunks(per_row).map(|row| {
         let row: Vec<String> = row.iter().map(char::to_string).collect();
-        row.join(between)
+        row.join(separator)
     });
     rows.collect::<Vec<_>>().join("\r\n")
 }
@@ -144,7 +147,7 @@ fn blocks_and_symbols() {
 }
 
 #[test]
-fn emoji_and_what_no_font_has() {
+fn emoji_and_missing_glyphs() {
     let printed =
         "e\u{301}a\u{308}o\u{302} 🚀🎉✅❌⚠️ 👍🏽 ❤️ 👩‍💻|\r\n\u{10ffff}\u{f0000}| →←↑↓ ✓✗ ●○ λ ∑ ≤ Ж";
     check("emoji", &draw(32, 3, printed, 2.0, Theme::Dark).png);
@@ -162,7 +165,7 @@ fn cursors() {
 }
 
 #[test]
-fn a_program_writes_no_markup() {
+fn program_output_is_escaped_in_svg() {
     let hostile = "<script>alert(1)</script>&amp;\"'\x1b]0;<b>\x07\x1b]8;;javascript:x\x07link\x1b]8;;\x07\u{202e}abc\u{e0041}";
     let all: String = (0u8..=255).map(char::from).collect();
     let svg = draw(60, 12, &format!("{hostile}\r\n{all}"), 1.0, Theme::Dark).svg;
@@ -173,7 +176,7 @@ fn a_program_writes_no_markup() {
 }
 
 #[test]
-fn a_picture_that_is_too_large_is_refused_with_what_fits() {
+fn too_large_pictures_are_refused_with_a_scale_that_fits() {
     let now = Time::from_ms(0);
     let session = Session::new(now, 1000, 500, 0);
     let options =
@@ -184,7 +187,7 @@ fn a_picture_that_is_too_large_is_refused_with_what_fits() {
 }
 
 #[test]
-fn another_font_is_taken_from_a_file() {
+fn fonts_load_from_files() {
     let fonts = Path::new(env!("CARGO_MANIFEST_DIR")).join("fonts");
     assert!(Font::from_file(&fonts.join("DejaVuSansMono-Bold.ttf")).is_ok());
     for (path, wanted) in

@@ -1,6 +1,6 @@
-//! What a program finds when it starts, whatever the server was started with. The server is run as a
-//! client would run it, and spoken to line by line.
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+//! The environment of a new program: descriptors, signals, terminal and variables, regardless of how the server was
+//! started. Each test starts the server as an MCP client would and exchanges lines of JSON with it.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -15,7 +15,7 @@ struct Server {
 }
 
 impl Server {
-    /// A server started by a shell that has done `before`.
+    /// Starts a server from a shell that runs `before` first.
     fn start(before: &str) -> Server {
         let script = format!("{before}; exec {} mcp", env!("CARGO_BIN_EXE_awaitty"));
         let mut child = Command::new("sh")
@@ -46,7 +46,7 @@ impl Server {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         loop {
             let mut line = String::new();
-            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server is gone");
+            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server closed its output");
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["id"] == json!(id) {
                 return message["result"].clone();
@@ -54,7 +54,7 @@ impl Server {
         }
     }
 
-    /// The last screen of a program.
+    /// Runs a script until it exits. Returns its last screen.
     fn output_of(&mut self, script: &str) -> String {
         let arguments = json!({"command": "sh", "args": ["-c", script], "wait": {"exit": true}});
         let result = self.request("tools/call", json!({"name": "spawn", "arguments": arguments}));
@@ -70,7 +70,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn a_program_has_no_descriptor_but_its_terminal() {
+fn a_program_inherits_only_its_terminal() {
     let mut server = Server::start("exec 7</dev/null 8>/dev/null");
     let fds = server.output_of("ls -1 /proc/$$/fd; tty");
     let lines: Vec<&str> = fds.lines().collect();
@@ -80,7 +80,7 @@ fn a_program_has_no_descriptor_but_its_terminal() {
 }
 
 #[test]
-fn a_program_has_signals_as_at_the_beginning_of_time() {
+fn a_program_starts_with_default_signals() {
     let mut server = Server::start("trap '' INT QUIT HUP TERM PIPE");
     let masks = server.output_of("grep -E 'SigBlk|SigIgn' /proc/self/status");
     for line in masks.lines() {
@@ -93,7 +93,7 @@ fn a_program_has_signals_as_at_the_beginning_of_time() {
 }
 
 #[test]
-fn a_program_is_the_leader_of_its_own_session_and_terminal() {
+fn a_program_leads_its_session_and_foreground_group() {
     let mut server = Server::start("true");
     let ids = server.output_of("ps -o pid=,pgid=,sid=,tpgid= -p $$");
     let ids: Vec<&str> = ids.split_whitespace().collect();
@@ -102,16 +102,16 @@ fn a_program_is_the_leader_of_its_own_session_and_terminal() {
 }
 
 #[test]
-fn a_program_has_a_terminal_that_says_what_it_can_do() {
+fn a_program_gets_term_and_locale_variables() {
     let mut server = Server::start("unset TERM COLORTERM; LANG=C LC_ALL=C TMUX=x");
     let env = server.output_of("echo $TERM $COLORTERM ${LC_ALL:-$LANG} tmux=$TMUX $(stty size)");
     assert_eq!(env, "xterm-256color truecolor C.UTF-8 tmux= 40 120");
 }
 
 #[test]
-fn what_a_program_prints_never_reaches_the_protocol() {
+fn program_output_never_reaches_the_protocol() {
     let mut server = Server::start("true");
     let forged = r#"{"jsonrpc":"2.0","id":2,"result":{"forged":true}}"#;
     let shown = server.output_of(&format!("echo '{forged}'"));
-    assert!(shown.contains("forged"), "it is text on a screen, in the right answer: {shown}");
+    assert!(shown.contains("forged"), "the forged message is text on the screen: {shown}");
 }

@@ -1,11 +1,11 @@
-//! What is listed, asked for and answered, all of which is in `fixtures.json`.
+//! The tools, prompts and resources of the conformance suite with their results, from `fixtures.json`.
 
 use rmcp::ErrorData;
 use rmcp::model::{JsonObject, Prompt, Resource, ResourceTemplate, ServerCapabilities, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Everything in `fixtures.json`.
+/// The contents of `fixtures.json`.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixtures {
@@ -16,21 +16,21 @@ pub(crate) struct Fixtures {
     pub(crate) templates: Vec<Fixture<ResourceTemplate>>,
 }
 
-/// Something that is listed, and what comes of using it.
+/// An entry of a list, and the result of using it.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixture<T> {
     pub(crate) listed: T,
-    /// What the client is asked for first, round by round; each request has a name.
+    /// Requests to the client before the result, in rounds; each request has a name.
     #[serde(default)]
     pub(crate) asks: Vec<JsonObject>,
-    /// Clients of the newest protocol are to hand back in which round they are.
+    /// Whether clients of the newest protocol must return a state that names their round.
     #[serde(default)]
     pub(crate) has_state: bool,
-    /// The answer is a failure.
+    /// Whether the result is an error.
     #[serde(default)]
     pub(crate) fails: bool,
-    /// What the result holds, with `{name}` where an argument or an answer of the client goes.
+    /// The content of the result; `{name}` stands for an argument or a response of the client.
     pub(crate) answer: Value,
 }
 
@@ -47,7 +47,7 @@ impl Fixtures {
         self.prompts.iter().find(|prompt| prompt.listed.name == name)
     }
 
-    /// What is at an address, and what is to be filled in.
+    /// Finds the content at a URI, and the values for its placeholders.
     pub(crate) fn resource(&self, uri: &str) -> Option<(&Value, JsonObject)> {
         let mut values = JsonObject::from_iter([("uri".to_owned(), uri.into())]);
         if let Some(resource) = self.resources.iter().find(|resource| resource.listed.uri == uri) {
@@ -62,7 +62,7 @@ impl Fixtures {
     }
 }
 
-/// A part of the fixtures with the values in it, as what it is in the protocol.
+/// Replaces the placeholders of a fixture and converts it to its protocol type.
 pub(crate) fn filled<T: DeserializeOwned>(
     part: &Value,
     values: &JsonObject,

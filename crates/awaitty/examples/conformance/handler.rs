@@ -1,8 +1,7 @@
-//! What answers a client of the suite.
-#![expect(deprecated, reason = "clients of the older protocol still ask for it")]
+//! The MCP handler for clients of the suite.
+#![expect(deprecated, reason = "clients of the older protocol still use it")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams,
@@ -17,12 +16,11 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::{Mutex, broadcast};
-use tokio::time::Instant;
 
-use crate::asking::{Asked, Brought, Rounds, is_newest};
+use crate::elicitation::{InputOutcome, Received, Rounds, is_newest};
 use crate::fixtures::{Fixtures, filled};
 
-/// What all clients share.
+/// The state that all clients share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     fixtures: Fixtures,
@@ -30,7 +28,7 @@ pub(crate) struct Shared {
     changes: broadcast::Sender<Change>,
 }
 
-/// A list that is said to have changed.
+/// A list whose change is announced.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Tools,
@@ -48,7 +46,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct Client {
     shared: Arc<Shared>,
-    /// What has changed since it came: nothing is lost between being let in and listening.
+    /// Changes since the client connected. The subscription starts there, so that none is lost before `listen`.
     changes: Mutex<broadcast::Receiver<Change>>,
 }
 
@@ -58,13 +56,12 @@ impl Client {
         Client { shared: Arc::clone(shared), changes }
     }
 
-    /// What a tool does besides asking and answering.
+    /// Runs the side effects of a tool.
     async fn act(&self, tool: &str, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
         match tool {
             "test_tool_with_logging" => {
                 for text in ["started", "processing", "completed"] {
                     log(context, text).await;
-                    pause().await;
                 }
             }
             "test_logging_tool" => log(context, "called").await,
@@ -74,18 +71,16 @@ impl Client {
                     let note =
                         ProgressNotificationParam::new(token.clone(), done).with_total(100.0);
                     let _ = context.peer.notify_progress(note).await;
-                    pause().await;
                 }
             }
-            "test_reconnection" => pause().await,
             "test_missing_capability" => {
-                let able = context.client_capabilities().unwrap_or_default();
-                if able.sampling.is_none() {
+                let capabilities = context.client_capabilities().unwrap_or_default();
+                if capabilities.sampling.is_none() {
                     let needed = filled(&json!({"sampling": {}}), &Default::default())?;
                     return Err(ErrorData::missing_required_client_capability(needed));
                 }
             }
-            // Nobody may be listening.
+            // Sending fails if no client listens.
             "test_trigger_tool_change" => drop(self.shared.changes.send(Change::Tools)),
             "test_trigger_prompt_change" => drop(self.shared.changes.send(Change::Prompts)),
             _ => {}
@@ -94,11 +89,7 @@ impl Client {
     }
 }
 
-async fn pause() {
-    tokio::time::sleep_until(Instant::now() + Duration::from_millis(50)).await;
-}
-
-/// Tells the client something, if it wants to be told: in the newest protocol each request says so.
+/// Sends a log message if the client requested logs; in the newest protocol each request states that.
 async fn log(context: &RequestContext<RoleServer>, text: &str) {
     if !is_newest(context) || context.meta.log_level().is_some() {
         let note = LoggingMessageNotificationParam::new(LoggingLevel::Info, text.into());
@@ -121,7 +112,7 @@ impl ServerHandler for Client {
         Ok(ListToolsResult::with_all_items(all.collect()))
     }
 
-    /// Headers that repeat arguments are looked at only for tools that are found here.
+    /// rmcp compares headers with arguments only for tools that this finds.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.shared.fixtures.tool(name).map(|tool| tool.listed.clone())
     }
@@ -134,17 +125,19 @@ impl ServerHandler for Client {
         let tool = self.shared.fixtures.tool(&request.name);
         let tool = tool.ok_or_else(|| ErrorData::invalid_params("unknown tool", None))?;
         self.act(&request.name, &context).await?;
-        let brought = Brought {
+        let received = Received {
             arguments: request.arguments,
             responses: request.input_responses,
             state: request.request_state,
         };
-        Ok(match self.shared.rounds.ask(tool, brought, &context).await? {
-            Asked::Told(told) if tool.fails => {
-                CallToolResult::error(filled(&tool.answer, &told)?).into()
+        Ok(match self.shared.rounds.collect_input(tool, received, &context).await? {
+            InputOutcome::Complete(values) if tool.fails => {
+                CallToolResult::error(filled(&tool.answer, &values)?).into()
             }
-            Asked::Told(told) => CallToolResult::success(filled(&tool.answer, &told)?).into(),
-            Asked::Open(open) => open.into(),
+            InputOutcome::Complete(values) => {
+                CallToolResult::success(filled(&tool.answer, &values)?).into()
+            }
+            InputOutcome::Incomplete(request) => request.into(),
         })
     }
 
@@ -164,14 +157,16 @@ impl ServerHandler for Client {
     ) -> Result<GetPromptResponse, ErrorData> {
         let prompt = self.shared.fixtures.prompt(&request.name);
         let prompt = prompt.ok_or_else(|| ErrorData::invalid_params("unknown prompt", None))?;
-        let brought = Brought {
+        let received = Received {
             arguments: request.arguments,
             responses: request.input_responses,
             state: request.request_state,
         };
-        Ok(match self.shared.rounds.ask(prompt, brought, &context).await? {
-            Asked::Told(told) => GetPromptResult::new(filled(&prompt.answer, &told)?).into(),
-            Asked::Open(open) => open.into(),
+        Ok(match self.shared.rounds.collect_input(prompt, received, &context).await? {
+            InputOutcome::Complete(values) => {
+                GetPromptResult::new(filled(&prompt.answer, &values)?).into()
+            }
+            InputOutcome::Incomplete(request) => request.into(),
         })
     }
 
@@ -243,7 +238,7 @@ impl ServerHandler for Client {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
-            // What the client did not ask for is held back by the sink.
+            // The sink drops notifications that the client did not subscribe to.
             let _ = match change {
                 Ok(Change::Tools) => context.sink().notify_tool_list_changed().await,
                 Ok(Change::Prompts) => context.sink().notify_prompt_list_changed().await,

@@ -1,7 +1,7 @@
-//! A server with what the official conformance suite asks for, over the HTTP of the product: who may ask, how many and
-//! what takes long are looked after by the same code. `scripts/conformance` runs the suite against it.
+//! A server with the fixtures of the official conformance suite behind the HTTP server of the product, so that
+//! authentication, limits and slow responses are tested too. `scripts/conformance` runs the suite against it.
 
-mod asking;
+mod elicitation;
 mod fixtures;
 mod handler;
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use handler::{Client, Shared};
 
-/// Serves the fixtures of the conformance suite, and says on standard output where it listens, as JSON.
+/// Serves the fixtures of the conformance suite. Prints its URL as JSON.
 #[derive(Debug, Parser)]
 struct Args {
     #[command(flatten)]
@@ -26,9 +26,9 @@ async fn main() -> anyhow::Result<()> {
     let shared = Arc::new(Shared::new()?);
     let listener = http::Listener::bind(&Args::parse().network).await?;
     let url = listener.url();
-    let told = json!({"url": url, "mcp": format!("{url}/mcp")});
-    cli::write(format!("{told}\n").as_bytes())?;
-    // It serves until it is killed.
+    let info = json!({"url": url, "mcp": format!("{url}/mcp")});
+    cli::write(format!("{info}\n").as_bytes())?;
+    // Serves until the process is killed.
     let make = move |_caller: awaitty::access::Caller| Client::new(&shared);
     listener.serve(make, CancellationToken::new()).await;
     Ok(())

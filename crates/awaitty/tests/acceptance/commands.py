@@ -1,8 +1,7 @@
-"""Acceptance of commands in shells: run_command, what a session is doing, secrets, submit.
+"""Acceptance checks of commands in shells: run_command, the state of a session, secrets, submit.
 
-The same list of commands runs in each shell in three settings: a shell that spawn started, one that was
-started inside another, and one at the other end of a real ssh. Each has a home with start-up files that do
-what people do to their shells, and worse. A comment marks each place where the design is silent.
+The same list of commands runs in each shell in three settings: started by spawn, nested in another shell, and behind a
+real ssh. Each shell has a home with hostile start-up files: hooks, aliases, functions and coloured prompts.
 """
 
 import asyncio
@@ -74,7 +73,7 @@ end
 abbr -a pwd 'echo HACKED'
 function printf
     switch "$argv[1]"
-        case '*2004*' # fish's own, by which it can be pasted to
+        case '*2004*' # fish itself turns on bracketed paste
             builtin printf $argv
         case '*'
             echo HACKED $argv
@@ -94,7 +93,7 @@ SHELLS = {"bash": (".bashrc", BASH), "zsh": (".zshrc", ZSH), "fish": (".config/f
 
 
 def fill(home, shell):
-    """Puts the start-up file there; gives the variables that the shell needs."""
+    """Writes the start-up file. Returns the variables that the shell needs."""
     name, text = SHELLS[shell]
     path = os.path.join(home, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -107,7 +106,7 @@ def fill(home, shell):
 
 @contextmanager
 def home_of(shell):
-    # By its real path: that is what shells say where they are.
+    # Shells report the real path as their directory.
     with tempfile.TemporaryDirectory(prefix="awaitty-user-", ignore_cleanup_errors=True) as home:
         home = os.path.realpath(home)
         yield home, fill(home, shell)
@@ -115,7 +114,7 @@ def home_of(shell):
 
 @contextmanager
 def load():
-    """Every core is busy."""
+    """Keeps every core busy."""
     burners = [subprocess.Popen([PYTHON, "-I", "-S", "-c", "while True: pass"]) for _ in range(os.cpu_count())]
     try:
         yield
@@ -126,8 +125,8 @@ def load():
 
 
 # ------------------------------------------------------------------------------------ the commands
-class Place:
-    """A shell that commands are run in."""
+class Shell:
+    """A shell in a session."""
 
     def __init__(self, s, sid, shell, home):
         self.s, self.sid, self.shell, self.home, self.ran = s, sid, shell, home, 0
@@ -137,12 +136,12 @@ class Place:
         return await self.s.ok("run_command", session_id=self.sid, command=command, **options)
 
     async def run(self, command, exit_code=0, output="", **options):
-        """Runs it to its end; `output` is the text or a pattern for it."""
+        """Runs a command to its end. `output` is the expected text or a pattern for it."""
         result = await self.start(command, **options)
         fields(result, outcome="met", finished=True, exit_code=exit_code, continuation_prompt=None)
-        came = result["output"]
-        is_right = came == output if isinstance(output, str) else output.search(came)
-        expect(is_right, f"output {str(output)[:300]!r}", result)
+        found = result["output"]
+        matches = found == output if isinstance(output, str) else output.search(found)
+        expect(matches, f"output {str(output)[:300]!r}", result)
         expect(isinstance(result["duration_ms"], int) and result.get("cwd"), "duration_ms and cwd", result)
         return result
 
@@ -151,7 +150,7 @@ class Place:
 
 
 async def state(s, sid, holds, what, seconds=10.0):
-    """Looks at the state until it holds, without the waits that are under test."""
+    """Polls snapshots until one satisfies `holds`, without the waits that are under test."""
     until = time.monotonic() + seconds
     while not holds(found := await s.ok("snapshot", session_id=sid)):
         expect(time.monotonic() < until, what, found)
@@ -202,7 +201,7 @@ async def most_lines(at):
     head, tail = re.split(r"\n… \d+ characters left out[^\n]*…\n", result["output"])
     expect(ALL_LINES.startswith(head) and ALL_LINES.endswith(tail) and len(result["output"]) <= 20_000, "head and tail", result)
     expect(len(head) <= 1_500 and len(tail) <= 4_500, "the first 1500 and the last 4500", {"head": len(head), "tail": len(tail)})
-    expect(len(head) > 1_400 and len(tail) > 4_400, "no more left out than a line", {"head": len(head), "tail": len(tail)})
+    expect(len(head) > 1_400 and len(tail) > 4_400, "the cut within a line of these limits", {"head": len(head), "tail": len(tail)})
     missing = len(ALL_LINES) - len(head) - len(tail)
     expect(result["missing_chars"] == missing, f"missing_chars={missing}", result["missing_chars"])
 
@@ -213,21 +212,21 @@ async def status_is_kept(at):
 
 
 async def hooks_see_the_status(at):
-    """The user's own hook has the status of the command."""
+    """Hooks of the user see the exit status of the command."""
     await at.run("sh -c 'exit 6'", 6, "")
     await at.run("echo $__seen", 0, "6")
 
 
 async def empty(at):
-    for nothing in ("", "# nothing", "\n# nothing\n\n"):
+    for command in ("", "# nothing", "\n# nothing\n\n"):
         await at.run(at.words("\\true", "builtin true"))
-        await at.run(nothing)
+        await at.run(command)
 
 
 async def empty_has_the_last_status(at):
-    for nothing in ("", "# nothing"):
+    for command in ("", "# nothing"):
         await at.run("false", 1)
-        result = await at.start(nothing)
+        result = await at.start(command)
         fields(result, outcome="met", finished=True, output="")
         await at.run(at.words("echo $?", "echo $status"), 0, str(result["exit_code"]))
 
@@ -240,7 +239,7 @@ async def cd(at):
 
 async def background(at):
     result = await at.run("sleep 30 &", 0, re.compile(r"^$|^\[\d+\] \d+$"))
-    expect(result.took < 10, "an answer at once", {"took": result.took})
+    expect(result.took < 10, "an immediate result", {"took": result.took})
     result = await at.start(at.words("kill $!; wait", "command kill $last_pid; wait"))
     fields(result, outcome="met", finished=True)
 
@@ -249,7 +248,7 @@ async def interrupt(at):
     number = f"30.{random.randrange(10**9)}"
     task = begin(at.start(f"sleep {number}; echo never"))
     await state(at.s, at.sid, lambda one: number in (one.get("running") or ""), "running sleep")
-    # zsh loses an interrupt that comes while it starts the program, so the program is there first.
+    # zsh loses an interrupt that arrives while it starts the program.
     until = time.monotonic() + 10
     while not processes(f"sleep\0{number}\0".encode()):
         expect(time.monotonic() < until, "sleep to run", {})
@@ -257,7 +256,7 @@ async def interrupt(at):
     await at.s.ok("send_input", session_id=at.sid, keys=["ctrl+c"])
     result = await task
     fields(result, outcome="met", finished=True, exit_code=130)
-    expect(result["output"] in ("", "^C") and result.took < 8, "nothing printed, at once", result)
+    expect(result["output"] in ("", "^C") and result.took < 8, "an immediate end without output", result)
     await at.run("echo next", 0, "next")
 
 
@@ -265,7 +264,7 @@ async def unclosed(at):
     for command in ("echo 'abc", 'echo "abc\ndef', at.words("if \\true; then\n echo x", "if builtin true\n echo x")):
         result = await at.start(command)
         fields(result, outcome="continuation_prompt", finished=False, continuation_prompt=True, exit_code=None)
-        expect(result.took < 5, "an answer at once", {"took": result.took})
+        expect(result.took < 5, "an immediate result", {"took": result.took})
         await at.run("echo next", 0, "next")
 
 
@@ -276,27 +275,27 @@ async def long_argument(at):
 
 
 async def syntax_error(at):
-    """What the shell says about it is the output."""
+    """The error message of the shell is the output."""
     result = await at.start("echo )")
     fields(result, outcome="met", finished=True, continuation_prompt=None)
-    is_told = re.search("[Ss]yntax error|parse error|Unexpected", result["output"])
-    expect(result["exit_code"] > 0 and is_told, "an error, told", result)
+    message = re.search("[Ss]yntax error|parse error|Unexpected", result["output"])
+    expect(result["exit_code"] > 0 and message, "an error with its message", result)
 
 
 async def syntax_error_in_lines(at):
-    """What is wrong is told, and nothing of how the lines were handed over."""
+    """The output has the error message, but not the wrapper around several lines."""
     result = await at.start("echo one\necho )")
     fields(result, outcome="met", finished=True, continuation_prompt=None)
-    is_told = re.search("[Ss]yntax error|parse error|Unexpected", result["output"])
-    expect(result["exit_code"] > 0 and is_told, "an error, told", result)
-    expect(not re.search("at your service|[{}]$|more>", result["output"].split("\n")[0]), "nothing of ours", result)
+    message = re.search("[Ss]yntax error|parse error|Unexpected", result["output"])
+    expect(result["exit_code"] > 0 and message, "an error with its message", result)
+    expect(not re.search("at your service|[{}]$|more>", result["output"].split("\n")[0]), "no wrapper", result)
 
 
 async def alternate_left_on(at):
-    """Somebody was killed before they could switch back."""
+    """A program that is killed on the alternate screen does not switch back."""
     await at.start("sh -c 'command printf \"\\033[?1049h\\033[H\\033[2J\"; kill -9 $$'")
     await at.run("echo one; echo two", 0, "one\ntwo")
-    await at.run("sleep 1.3; echo three", 0, "three")  # no full-screen program of its own
+    await at.run("sleep 1.3; echo three", 0, "three")  # not reported as a full-screen program
     await at.start("command printf '\\033[?1049l'")
 
 
@@ -314,13 +313,13 @@ def cases(shell, is_integrated, is_asked=False):
     for name, command, exit_code, output in LIST:
         command = command[shell == "fish"] if isinstance(command, tuple) else command
         if (name, shell, is_integrated) == ("killed", "zsh", False):
-            output = ""  # zsh itself does not say so of what runs in an `eval`
+            output = ""  # zsh prints no message for a program that runs in an `eval`
         if command:
             yield name, plain(command, exit_code, output)
     functions = (alternate, all_lines, most_lines, status_is_kept, empty, empty_has_the_last_status, cd, background,
                      interrupt, unclosed, syntax_error, long_argument, odd_characters, alternate_left_on)
     for function in functions:
-        # A fish far away is asked what it is before each command, by a line that it fails at.
+        # A remote shell is probed before each command with a line that fails in fish.
         if function is not status_is_kept or not (shell == "fish" and is_asked):
             yield function.__name__, function
     if is_integrated:
@@ -349,7 +348,7 @@ async def nested(s, shell, env, outer=("bash", "--norc")):
 
 @asynccontextmanager
 async def sshd():
-    """A server on loopback that lets us in; gives the words that get there."""
+    """Starts a server on the loopback that accepts our key. Yields the ssh command line."""
     with tempfile.TemporaryDirectory(prefix="awaitty-sshd-") as folder:
         for key in ("host", "user"):
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/{key}"], check=True)
@@ -360,7 +359,7 @@ async def sshd():
             config.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nStrictModes no\nUsePAM no\n"
                          f"AuthorizedKeysFile {folder}/user.pub\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\n")
         with suppress(OSError):
-            os.makedirs("/run/sshd", exist_ok=True)  # it wants it to exist
+            os.makedirs("/run/sshd", exist_ok=True)  # required for privilege separation
         with open(f"{folder}/log", "w+") as log:
             program = shutil.which("sshd") or "/usr/sbin/sshd"
             server = subprocess.Popen([program, "-f", f"{folder}/config", "-D", "-e"], stderr=log)
@@ -385,7 +384,7 @@ async def over_ssh(s, shell, env, words):
 
 
 async def run_list(s, shell, start, bootstrap=False, is_integrated=True, is_asked=False):
-    """The list, as often as it is to be, in two shells at once that are used again and again."""
+    """Runs the list repeatedly in two shells at once, each of which is reused."""
     chosen, free, ran = list(cases(shell, is_integrated, is_asked)), [], 0
     with home_of(shell) as (home, env), load():
 
@@ -393,26 +392,26 @@ async def run_list(s, shell, start, bootstrap=False, is_integrated=True, is_aske
             nonlocal ran
             name, function = chosen[i % len(chosen)]
             if free:
-                place = free.pop(0)
+                at = free.pop(0)
             else:
-                place = Place(s, await start(s, shell, env), shell, home)
+                at = Shell(s, await start(s, shell, env), shell, home)
                 if bootstrap:
-                    await place.run("echo there", 0, "there", bootstrap=True)
-            before = place.ran
+                    await at.run("echo there", 0, "there", bootstrap=True)
+            before = at.ran
             try:
-                await function(place)
+                await function(at)
             except Exception as error:
-                raw = (await s.call("read_output", session_id=place.sid, raw=True)).get("raw", "")
-                await s.call("close_session", session_id=place.sid)
+                raw = (await s.call("read_output", session_id=at.sid, raw=True)).get("raw", "")
+                await s.call("close_session", session_id=at.sid)
                 raise Failure(f"{name}: {error if isinstance(error, Failure) else repr(error)}; last bytes {raw[-300:]}") from error
-            free.append(place)
-            ran += place.ran - before
+            free.append(at)
+            ran += at.ran - before
 
-        # There are twenty of these lists; the gate runs each once, and a run of scale 1 a hundred times.
-        told = await many((100 if harness.SCALE >= 1 else times(10)) * len(chosen), 2, one)
-        for place in free:
-            await s.close(place.sid)
-    return f"{told} cases, {ran} commands"
+        # There are twenty of these lists: scripts/test runs each once, and a run with scale 1 a hundred times.
+        passed = await many((100 if harness.SCALE >= 1 else times(10)) * len(chosen), 2, one)
+        for at in free:
+            await s.close(at.sid)
+    return f"{passed} cases, {ran} commands"
 
 
 def lists():
@@ -441,10 +440,10 @@ lists()
 
 # ------------------------------------------------------------------------------------ the home
 def contents(folder):
-    """Every file under it, byte by byte."""
+    """Returns the contents of all files in a folder by relative path."""
     found = {}
     for path, folders, files in os.walk(folder):
-        # Fish reads the manual pages in the background, for minutes after its first start.
+        # fish parses manual pages in the background for minutes after its first start.
         folders[:] = [name for name in folders if name != "generated_completions"]
         for name in folders:
             found[os.path.relpath(os.path.join(path, name), folder) + "/"] = b""
@@ -455,12 +454,12 @@ def contents(folder):
 
 
 async def lived_in(home, shell, env):
-    """A home in which the shell has been used before, without us."""
+    """Uses the shell in the home once without awaitty, which creates its history."""
     names = {"bash": ".bash_history", "zsh": ".zsh_history"}
     if shell in names:
         with open(os.path.join(home, names[shell]), "w") as file:
             file.write("ls\necho mine\n")
-    if shell == "fish":  # it writes files of its own at its first start, also after its end
+    if shell == "fish":  # its first start creates files, some of them after it has exited
         mark = f"acceptance-{os.path.basename(home)}"
         env = {**os.environ, **env, "TERM": "xterm", "ACCEPTANCE_MARK": mark}
         script = ["script", "-qec", "fish", "/dev/null"]
@@ -474,19 +473,19 @@ async def untouched(s, shell, start, bootstrap):
         await lived_in(home, shell, env)
         before = contents(home)
         for end in ("close", "exit"):
-            place = Place(s, await start(s, shell, env), shell, home)
+            at = Shell(s, await start(s, shell, env), shell, home)
             for i, (command, output) in enumerate((("echo one", "one"), ("for i in 1 2\ndo echo $i; done", "1\n2"), ("", ""))):
                 if command.startswith("for") and shell == "fish":
                     continue
-                await place.run(command, 0, output, **({"bootstrap": True} if bootstrap and not i else {}))
-            fields(await place.start("echo 'abc"), continuation_prompt=True)
+                await at.run(command, 0, output, **({"bootstrap": True} if bootstrap and not i else {}))
+            fields(await at.start("echo 'abc"), continuation_prompt=True)
             if end == "exit":
-                await s.call("run_command", session_id=place.sid, command="exit", timeout_ms=5000)
-            await s.close(place.sid)
+                await s.call("run_command", session_id=at.sid, command="exit", timeout_ms=5000)
+            await s.close(at.sid)
             after = contents(home)
             names = [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]
             changed = {name: [str(one.get(name))[-300:] for one in (before, after)] for name in names}
-            expect(not changed, f"{shell}: the home as it was, after {end}", changed)
+            expect(not changed, f"{shell}: an unchanged home after {end}", changed)
 
 
 @check(limit=120)
@@ -496,7 +495,7 @@ async def home_is_untouched(s):
 
 
 async def nested_in_dash(s, shell, env):
-    return await nested(s, shell, env, ["dash"])  # it has no history of its own
+    return await nested(s, shell, env, ["dash"])  # dash writes no history
 
 
 def nested_homes():
@@ -511,9 +510,9 @@ def nested_homes():
 nested_homes()
 
 
-# ------------------------------------------------------------------------------------ what it is doing
-async def says(s, sid, **wanted):
-    """A snapshot, the list and a wait say the same."""
+# ------------------------------------------------------------------------------------ state of a session
+async def has_state(s, sid, **wanted):
+    """Expects these fields in a snapshot, in the list and in the result of a wait."""
     fields(await s.ok("snapshot", session_id=sid), **wanted)
     fields((await s.sessions())[sid], **wanted)
     fields(await s.wait(sid, "NEVER", timeout_ms=0), **wanted)
@@ -521,7 +520,7 @@ async def says(s, sid, **wanted):
 
 READ_HIDDEN = "import getpass, hashlib; x = getpass.getpass('word: '); print('GOT', hashlib.md5(x.encode()).hexdigest())"
 WAITING = {
-    # how it is started from a bash, and what else is said
+    # the command in a bash, and more fields of the state
     "read": ("read x", {"echo": None, "full_screen": False}),
     "read_in_sh": ("sh -c 'read x'", {"echo": None, "full_screen": False}),
     "cat": ("cat", {"echo": None, "full_screen": False}),
@@ -548,12 +547,11 @@ def waiting():
             async def one(i):
                 sid = await s.spawn("bash", "--norc")
                 fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
-                await says(s, sid, at_prompt=True, waiting_for_input=True, evidence="shell", running=None)
+                await has_state(s, sid, at_prompt=True, waiting_for_input=True, evidence="shell", running=None)
                 result = await s.send(sid, f"{command}\n", wait={"ready": True, "timeout_ms": 20_000})
                 fields(result, outcome="met", waiting_for_input=True, evidence="kernel", at_prompt=False)
                 expect("echo" not in wanted or result.get("echo") == wanted["echo"], f"{wanted}", result)
-                # Assumed: what was typed is told as it was typed.
-                await says(s, sid, waiting_for_input=True, evidence="kernel", at_prompt=False, running=command, **wanted)
+                await has_state(s, sid, waiting_for_input=True, evidence="kernel", at_prompt=False, running=command, **wanted)
                 await s.close(sid)
 
             return await many(times(30), 4, one)
@@ -571,8 +569,8 @@ def waiting():
                     for _ in range(10):
                         found = await state(s, sid, lambda one: one.get("running"), "running")
                         fields(found, running=command, waiting_for_input=False, evidence=None)
-                        await says(s, sid, waiting_for_input=False, evidence=None, at_prompt=False, running=command)
-                    expect(found["running_ms"] >= 600, "for how long", found)
+                        await has_state(s, sid, waiting_for_input=False, evidence=None, at_prompt=False, running=command)
+                    expect(found["running_ms"] >= 600, "running_ms", found)
                     await s.close(sid)
 
             return await many(times(20), 4, one)
@@ -585,15 +583,15 @@ POLLING = '''
 import ctypes, resource, sys
 count = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-class Asked(ctypes.Structure): _fields_ = [("fd", ctypes.c_int), ("events", ctypes.c_short), ("told", ctypes.c_short)]
-all = (Asked * count)(*([Asked(-1, 1, 0)] * (count - 1)), Asked(0, 1, 0))
+class PollFd(ctypes.Structure): _fields_ = [("fd", ctypes.c_int), ("events", ctypes.c_short), ("revents", ctypes.c_short)]
+all = (PollFd * count)(*([PollFd(-1, 1, 0)] * (count - 1)), PollFd(0, 1, 0))
 print("UP", flush=True); ctypes.CDLL(None).poll(all, count, -1)
 '''
 
 
 @check(limit=60)
 async def waiting_for_input_among_others(s):
-    """The terminal is the last of as many as are looked at, and then of one more."""
+    """A program polls the terminal as its last descriptor. The server reads up to 1 024 entries of the poll set."""
     for count, is_seen in ((1, True), (1024, True), (1025, False)):
         sid = await s.py(POLLING, str(count))
         await s.up(sid)
@@ -604,16 +602,16 @@ async def waiting_for_input_among_others(s):
 
 @check(limit=60)
 async def waiting_for_input_of_a_program_of_spawn(s):
-    """Without a shell around it."""
+    """A program that spawn starts without a shell."""
 
     async def one(i):
         sid = await s.sh(("read x", "stty -echo; echo UP; read x")[i % 2])
         expect(await ready(s, sid) == "met", "ready", sid)
-        await says(s, sid, waiting_for_input=True, evidence="kernel", at_prompt=False, echo=(None, "off")[i % 2])
+        await has_state(s, sid, waiting_for_input=True, evidence="kernel", at_prompt=False, echo=(None, "off")[i % 2])
         await s.close(sid)
         sid = await s.sh("sleep 5")
         expect(await ready(s, sid, 300) == "timeout", "not ready", sid)
-        await says(s, sid, waiting_for_input=False, at_prompt=False)
+        await has_state(s, sid, waiting_for_input=False, at_prompt=False)
         await s.close(sid)
 
     return await many(times(50), 4, one)
@@ -621,7 +619,7 @@ async def waiting_for_input_of_a_program_of_spawn(s):
 
 @check(limit=120)
 async def ready_is_seen_on_the_screen(s):
-    """Whoever is told that a program is ready sees what it wrote before that."""
+    """When a wait reports ready, the screen has what the program wrote before."""
 
     async def one(i):
         shell = list(SHELLS)[i % 4]
@@ -630,7 +628,7 @@ async def ready_is_seen_on_the_screen(s):
         fields(result, outcome="met")
         expect((await s.text(sid)).strip(), f"the prompt of {shell}", {})
         if i // 4 % 2:
-            await says(s, sid, at_prompt=True, waiting_for_input=True, evidence="shell")
+            await has_state(s, sid, at_prompt=True, waiting_for_input=True, evidence="shell")
         await s.close(sid)
 
     return await many(times(200), 4, one)
@@ -638,34 +636,34 @@ async def ready_is_seen_on_the_screen(s):
 
 @check(limit=120)
 async def ready_after_what_was_typed_ahead(s):
-    """A shell that still has to read what was typed is not ready."""
+    """A shell that has not yet read the typed input is not ready."""
 
     async def one(i):
         sid = await s.spawn(list(SHELLS)[i % 4])
         result = await s.send(sid, "sh -c 'sleep 0.3; echo LATE; exec cat'\n", wait={"ready": True, "timeout_ms": 10_000})
         fields(result, outcome="met", at_prompt=False, evidence="kernel", waiting_for_input=True)
-        expect("LATE\n" in await s.text(sid) + "\n", f"{list(SHELLS)[i % 4]}: what it printed", result)
+        expect("LATE\n" in await s.text(sid) + "\n", f"{list(SHELLS)[i % 4]}: LATE on the screen", result)
         await s.close(sid)
 
     return await many(times(100), 4, one)
 
 
 # ------------------------------------------------------------------------------------ secrets
-class Listening:
-    """Hands calls on and remembers all that was answered."""
+class ResultLog:
+    """Records the results of all tool calls."""
 
     def __init__(self, s):
-        self.s, self.heard, self.call_tool = s, [], s.session.call_tool
+        self.s, self.results, self.call_tool = s, [], s.session.call_tool
         s.session.call_tool = self.call
 
     async def call(self, tool, arguments, **options):
-        answer = await self.call_tool(tool, arguments, **options)
-        self.heard.append(answer.model_dump_json())
-        return answer
+        result = await self.call_tool(tool, arguments, **options)
+        self.results.append(result.model_dump_json())
+        return result
 
-    def expect_silence(self, secret):
-        told = [one for one in self.heard if secret in one or secret[4:14] in one]
-        expect(self.heard and not told, "the secret in no answer", told)
+    def expect_without(self, secret):
+        leaks = [one for one in self.results if secret in one or secret[4:14] in one]
+        expect(self.results and not leaks, "the secret in no result", leaks)
 
 
 SECRET = "hunter2-geheim-4711"
@@ -674,12 +672,12 @@ SECRET = "hunter2-geheim-4711"
 @check(server=False)
 async def secret_is_typed_where_echo_is_off():
     async with connect(env={"AWAITTY_SECRET_TOKEN": SECRET}) as s:
-        listening = Listening(s)
+        log = ResultLog(s)
 
         async def one(i):
             sid = await s.spawn("bash", "--norc")
             fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
-            # What is named as one is in nobody's environment but the server's.
+            # Programs do not inherit variables of secrets.
             fields(await s.ok("run_command", session_id=sid, command="env | grep -c ^AWAITTY_SECRET_"), output="0", exit_code=1)
             result = await s.send(sid, f'{PYTHON} -c "{READ_HIDDEN}"\n', wait={"ready": True, "timeout_ms": 20_000})
             fields(result, outcome="met", echo="off")
@@ -694,15 +692,15 @@ async def secret_is_typed_where_echo_is_off():
             await s.ok("list_sessions")
             await s.close(sid)
 
-        told = await many(times(20), 4, one)
-        listening.expect_silence(SECRET)
-        return f"{told}; {len(listening.heard)} answers"
+        passed = await many(times(20), 4, one)
+        log.expect_without(SECRET)
+        return f"{passed}; {len(log.results)} results"
 
 
 @check(server=False)
 async def secret_is_denied_where_it_would_show():
     async with connect(env={"AWAITTY_SECRET_TOKEN": SECRET}) as s:
-        listening = Listening(s)
+        log = ResultLog(s)
         sid = await s.spawn("bash", "--norc")
         await ready(s, sid)
         await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN")
@@ -710,7 +708,7 @@ async def secret_is_denied_where_it_would_show():
         await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN")
         await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN", input="x\n")
         await s.ok("send_input", session_id=sid, keys=["ctrl+c"], wait={"ready": True})
-        # A line editor has the terminal's echo off too, and shows what it reads.
+        # A line editor turns the terminal's echo off too, but shows what it reads.
         for shell in ("zsh", "fish", "dash"):
             other = await s.spawn(shell)
             await ready(s, other)
@@ -720,7 +718,7 @@ async def secret_is_denied_where_it_would_show():
         fields(await s.ok("run_command", session_id=sid, command="echo next"), output="next")
         for one in await s.sessions():
             await s.ok("read_output", session_id=one, raw=True)
-        listening.expect_silence(SECRET)
+        log.expect_without(SECRET)
 
 
 # ------------------------------------------------------------------------------------ submit
@@ -786,7 +784,7 @@ async def submit_to_a_program_that_does_not_read(s):
     return await many(times(20), 4, one)
 
 
-# ------------------------------------------------------------------------------------ in the way
+# ------------------------------------------------------------------------------------ run_command
 async def shell_of(s, shell="bash"):
     sid = await s.spawn(shell, env={"LC_ALL": "C.UTF-8"})
     expect(await ready(s, sid) == "met", f"{shell} to be ready", shell)
@@ -800,7 +798,7 @@ async def not_at_prompt_while_a_command_runs(s):
         task = begin(s.ok("run_command", session_id=sid, command="sleep 30"))
         await state(s, sid, lambda one: one.get("running"), "running")
         result = await s.err(["not_at_prompt"], "run_command", session_id=sid, command="echo no")
-        expect("sleep" in result["message"] and result.took < 5, "what runs, at once", result)
+        expect("sleep" in result["message"] and result.took < 5, "an immediate error that names the command", result)
         await s.ok("send_input", session_id=sid, keys=["ctrl+c"])
         fields(await task, exit_code=130, finished=True)
         fields(await s.ok("run_command", session_id=sid, command="echo yes"), output="yes", exit_code=0)
@@ -814,13 +812,13 @@ def half_typed():
         async def half(s, shell=shell):
             async def one(i):
                 sid = await shell_of(s, shell)
-                line = f"echo half_{shell}_{i}"  # of its own: fish suggests what it finds in any history
+                line = f"echo half_{shell}_{i}"  # unique, because fish suggests lines from its history
                 await s.send(sid, line)
                 await s.screen(sid, lambda text: line in text, "the line on the screen")
                 result = await s.err(["not_at_prompt"], "run_command", session_id=sid, command="echo no")
-                expect(result.took < 8, "an answer soon", {"took": result.took})
+                expect(result.took < 8, "a result within 8 s", {"took": result.took})
                 text = (await s.text(sid)).rstrip()
-                expect(text.endswith(line) and "echo no" not in text, "the line as it was", text)
+                expect(text.endswith(line) and "echo no" not in text, "an unchanged line", text)
                 await s.send(sid, " done\n", wait={"text": f"^half_{shell}_{i} done", "timeout_ms": 5000})
                 fields(await s.ok("run_command", session_id=sid, command="echo yes"), output="yes", exit_code=0)
                 await s.close(sid)
@@ -840,7 +838,7 @@ async def two_commands_at_once(s):
             results = await asyncio.gather(*calls)
             won = [one for one in results if not one.is_error]
             lost = [one for one in results if one.is_error]
-            expect(len(won) == 1 and lost[0].get("code") == "not_at_prompt", "one to win", [dict(one) for one in results])
+            expect(len(won) == 1 and lost[0].get("code") == "not_at_prompt", "one to succeed", [dict(one) for one in results])
             fields(won[0], finished=True, exit_code=0, output="ab"[results.index(won[0])])
         await s.close(sid)
 
@@ -853,18 +851,18 @@ async def wait_for_command_goes_on(s):
         sid = await shell_of(s, list(SHELLS)[i % 4])
         result = await s.ok("run_command", session_id=sid, command="echo one; sleep 1; echo two; sh -c 'exit 4'", timeout_ms=400)
         fields(result, outcome="timeout", finished=False, output="one", exit_code=None, at_prompt=False)
-        expect("sleep 1" in result["running"] and "one" in result["screen_text"], "what runs", result)
-        given = {"command_id": result["command_id"]} if i % 2 else {}
-        result = await s.ok("wait_for_command", session_id=sid, **given)
+        expect("sleep 1" in result["running"] and "one" in result["screen_text"], "the running command", result)
+        options = {"command_id": result["command_id"]} if i % 2 else {}
+        result = await s.ok("wait_for_command", session_id=sid, **options)
         fields(result, outcome="met", finished=True, output="one\ntwo", exit_code=4, at_prompt=True)
-        fields(await s.ok("wait_for_command", session_id=sid, **given), outcome="met", output="one\ntwo", exit_code=4)
+        fields(await s.ok("wait_for_command", session_id=sid, **options), outcome="met", output="one\ntwo", exit_code=4)
         await s.close(sid)
 
     return await many(times(40), 4, one)
 
 
 def typed_commands():
-    """A command that a person typed has a status and an output as well."""
+    """A command that was typed has an exit status and output, too."""
     for shell in SHELLS:
 
         @check(limit=60, name=f"wait_for_a_typed_command_in_{shell}")
@@ -893,7 +891,7 @@ async def a_command_that_ends_the_shell(s):
         sid = await shell_of(s, shell)
         result = await s.ok("run_command", session_id=sid, command="echo bye; exit 3", timeout_ms=20_000)
         fields(result, outcome="exited", exited=True, exit_code=3)
-        expect("bye" in result["output"], "its output", result)
+        expect("bye" in result["output"], "the output before the exit", result)
         await s.err(["exited"], "run_command", session_id=sid, command="echo no")
         await s.close(sid)
 
@@ -901,14 +899,14 @@ async def a_command_that_ends_the_shell(s):
 
 
 @check(limit=120)
-async def a_command_with_a_screen_of_its_own(s):
+async def a_full_screen_command(s):
     async def one(i):
         sid = await shell_of(s, list(SHELLS)[i % 4])
         command, leave = (("less /etc/passwd", "q"), ("vim -u NONE -n", ":q\n"))[i // 4 % 2]
         result = await s.ok("run_command", session_id=sid, command=command, timeout_ms=20_000)
         fields(result, outcome="full_screen", finished=False, full_screen=True, exit_code=None, waiting_for_input=True)
-        expect(result.took < 10 and result["screen_text"], "soon, with the screen", result)
-        # Who knows of its screen waits for its end.
+        expect(result.took < 10 and result["screen_text"], "a result within 10 s, with the screen", result)
+        # wait_for_command then waits for the end of the program.
         fields(await s.ok("wait_for_command", session_id=sid, timeout_ms=300), outcome="timeout", finished=False, full_screen=True)
         result = await s.send(sid, leave, wait={"command": True, "timeout_ms": 10_000})
         fields(result, outcome="met", at_prompt=True, full_screen=False)
@@ -919,8 +917,8 @@ async def a_command_with_a_screen_of_its_own(s):
 
 
 @check(limit=60)
-async def a_shell_that_is_left_alone(s):
-    """Without integration there are no marks, and commands run as in any foreign shell."""
+async def a_shell_without_integration(s):
+    """Without integration the shell prints no marks, and commands run as in a nested shell."""
     for shell in SHELLS:
         sid = await s.spawn(shell, shell_integration=False)
         await ready(s, sid)

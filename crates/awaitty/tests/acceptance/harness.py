@@ -1,4 +1,4 @@
-"""The client side of the acceptance: a server with a real MCP client, processes, expectations, running."""
+"""The framework of the acceptance checks: servers with a real MCP client, processes, expectations and the runner."""
 
 import asyncio
 import atexit
@@ -22,23 +22,23 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 
-SERVER = ""  # set by run.py, as SCALE
+SERVER = ""  # run.py sets this and SCALE, BACKEND, TRANSPORT
 SCALE = 1.0
 BACKEND = "pty"
 TRANSPORT = "stdio"
 TRANSPORTS = ("stdio", "http")
-BACKENDS = {"pty": {}, "tmux": {"backend": "tmux"}}  # what spawn is told
+BACKENDS = {"pty": {}, "tmux": {"backend": "tmux"}}  # arguments of spawn
 PYTHON = sys.executable
-HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here and nowhere else
-# Signals reach all servers of a user, so those of others, such as a soak beside this, would wake up ours.
+HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here only
+# Channel signals reach all servers of a user. Without a private directory, other servers would wake up ours.
 RUNTIME = os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="awaitty-run-")
 for _folder in (HOME, RUNTIME):
     atexit.register(shutil.rmtree, _folder, ignore_errors=True)
-CHECKS = []  # (name, limit in seconds, function, wants a server, backends, transports)
+CHECKS = []  # (name, time limit in seconds, function, whether it takes a server, backends, transports)
 
 
 class Failure(Exception):
-    """What was expected and what came."""
+    """A failed expectation: what was expected and what was found."""
 
 
 def check(limit=30.0, name=None, server=True, backends=("pty", "tmux"), transports=TRANSPORTS):
@@ -50,14 +50,14 @@ def check(limit=30.0, name=None, server=True, backends=("pty", "tmux"), transpor
 
 
 def times(count):
-    """The count of the issue's acceptance, scaled."""
+    """Scales a repeat count."""
     return max(1, round(count * SCALE))
 
 
 def expect(condition, expected, came):
     if not condition:
         shown = came if isinstance(came, str) else json.dumps(came, default=str)
-        raise Failure(f"expected {expected}; came {shown[:700]}".replace("\n", "\\n"))  # one line a check
+        raise Failure(f"expected {expected}; got {shown[:700]}".replace("\n", "\\n"))  # one line per check
 
 
 def fields(result, **wanted):
@@ -69,7 +69,7 @@ def fields(result, **wanted):
 
 
 async def many(count, width, function):
-    """Runs `function(i)` for i < count, `width` at once. Gives up after ten failures."""
+    """Runs `function(i)` for i < count, `width` at once. Stops after ten failures."""
     failures, done, numbers = [], 0, iter(range(count))
 
     async def worker():
@@ -85,12 +85,12 @@ async def many(count, width, function):
 
     await asyncio.gather(*(worker() for _ in range(min(width, count))))
     if failures:
-        raise Failure(f"{done - len(failures)} of {done} tried ({count} planned); " + " || ".join(failures[:3]))
+        raise Failure(f"{done - len(failures)} of {done} passed ({count} planned); " + " || ".join(failures[:3]))
     return f"{count} of {count}"
 
 
 def processes(mark):
-    """The living processes that carry the mark in their environment or arguments: {pid: argv}."""
+    """Returns the running processes with the mark in their environment or arguments: {pid: argv}."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError):
@@ -103,7 +103,7 @@ def processes(mark):
 
 
 async def gone(mark, seconds):
-    """Waits until no marked process is left; returns those that are."""
+    """Waits until no process with the mark runs. Returns those that still run."""
     until = time.monotonic() + seconds
     while (left := processes(mark)) and time.monotonic() < until:
         await asyncio.sleep(0.02)
@@ -111,14 +111,14 @@ async def gone(mark, seconds):
 
 
 def begin(call):
-    """Begins a call whose answer is awaited later, or never if the check fails before."""
+    """Starts a call. The check awaits it later, or never if it fails before."""
     task = asyncio.create_task(call)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 
 
 class Result(dict):
-    """Structured content, with the rest of the answer beside it."""
+    """The structured content of a tool result, with the rest of the result in attributes."""
 
     def __init__(self, answer, took):
         # mcp 2 spells these in snake case, mcp 1 in camel case.
@@ -145,11 +145,11 @@ class Server:
         return result
 
     async def err(self, codes, tool, /, **arguments):
-        """Expects a tool result with isError and one of the codes (not an error of the protocol)."""
+        """Expects a tool result with isError and one of the codes, not a protocol error."""
         try:
             result = await self.call(tool, **arguments)
         except Exception as error:
-            raise Failure(f"expected isError with code {codes}; came an exception: {error!r}") from error
+            raise Failure(f"expected isError with code {codes}; got an exception: {error!r}") from error
         expect(result.is_error, f"isError with code {codes}", result or result.text)
         expect(result.get("code") in codes, f"code in {codes}", result or result.text)
         expect(result.get("message") and result.text, "a message, also in the text block", result)
@@ -172,14 +172,14 @@ class Server:
         return await self.ok("wait_for_text", session_id=sid, pattern=pattern, **options)
 
     async def up(self, sid, pattern="UP"):
-        """Waits until the program has said that it is ready."""
+        """Waits until the program has printed that it is ready."""
         return fields(await self.wait(sid, pattern, since="screen", timeout_ms=15_000), found=True)
 
     async def send(self, sid, text, **options):
         return await self.ok("send_input", session_id=sid, input=text, **options)
 
     async def close(self, sid, **options):
-        # A pane is only let go otherwise.
+        # Without `kill`, closing a pane only detaches from it.
         kill = {"kill": True} if BACKEND == "tmux" else {}
         return await self.ok("close_session", session_id=sid, **kill, **options)
 
@@ -187,7 +187,7 @@ class Server:
         return (await self.ok("snapshot", session_id=sid))["text"]
 
     async def screen(self, sid, holds, what, seconds=3.0):
-        """Looks at the screen until `holds(text)`, without the waits that are under test."""
+        """Polls the screen until `holds(text)`, without the waits that are under test."""
         until = time.monotonic() + seconds
         while not holds(text := await self.text(sid)):
             expect(time.monotonic() < until, what, text)
@@ -195,10 +195,16 @@ class Server:
         return text
 
     async def sessions(self):
-        # Assumed: the list is called `sessions`, the id in it `session_id` or `id`.
-        found = (await self.ok("list_sessions")).get("sessions")
-        expect(isinstance(found, list), "list_sessions with `sessions`", {"sessions": found})
-        return {one.get("session_id") or one.get("id"): one for one in found if one.get("seq") is not None}
+        """Returns the attached sessions by id."""
+        found = (await self.ok("list_sessions"))["sessions"]
+        return {one["session_id"]: one for one in found if one.get("seq") is not None}
+
+    async def until_waits(self, sid, count, seconds=10.0):
+        """Polls the session until it has `count` waits, so that what the check does next happens during them."""
+        until = time.monotonic() + seconds
+        while (waits := (await self.sessions())[sid].get("waits", 0)) < count:
+            expect(time.monotonic() < until, f"{count} waits on {sid}", f"{waits} waits")
+            await asyncio.sleep(0.002)
 
     def figures(self):
         status = open(f"/proc/{self.pid}/status").read()
@@ -216,14 +222,14 @@ class Server:
 
 @asynccontextmanager
 async def over_stdio(flags, env, log):
-    """Starts `awaitty mcp`, and gives the streams to it, and its process."""
+    """Starts `awaitty mcp`. Yields the streams of the client and the process."""
     started, real = [], anyio.open_process
 
-    async def spy(*args, **kwargs):  # stdio_client keeps the process to itself; we need its pid and stdin
+    async def spy(*args, **kwargs):  # stdio_client does not expose the process; the checks need its PID and stdin
         started.append(await real(*args, **kwargs))
         return started[-1]
 
-    mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT = 5.0  # the server's grace first, the SDK's TERM after
+    mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT = 5.0  # longer than the grace period of the server
     parameters = StdioServerParameters(command=SERVER, args=["mcp", *flags], env=env)
     try:
         anyio.open_process = spy
@@ -236,7 +242,7 @@ async def over_stdio(flags, env, log):
 
 @asynccontextmanager
 async def serving(flags, env, log):
-    """Starts `awaitty serve`; gives its process, where it is, and the header that lets in."""
+    """Starts `awaitty serve`. Yields its process, its URL and the header with its token."""
     with tempfile.TemporaryDirectory(prefix="awaitty-serve-") as folder:
         token = os.path.join(folder, "token")
         words = ["serve", "--json", "--token-file", token, *flags]
@@ -244,8 +250,8 @@ async def serving(flags, env, log):
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": log}
         process = await asyncio.create_subprocess_exec(SERVER, *words, env=env, **pipes)
         try:
-            told = json.loads(await process.stdout.readline())
-            yield process, told["mcp"], {"Authorization": f"Bearer {open(token).read().strip()}"}
+            info = json.loads(await process.stdout.readline())
+            yield process, info["mcp"], {"Authorization": f"Bearer {open(token).read().strip()}"}
         finally:
             with suppress(ProcessLookupError):
                 process.terminate()
@@ -255,9 +261,9 @@ async def serving(flags, env, log):
 
 @asynccontextmanager
 async def over_http(flags, env, log):
-    """As `over_stdio`, of `awaitty serve`."""
+    """Does the same as `over_stdio` with `awaitty serve`."""
     async with serving(flags, env, log) as (process, url, headers):
-        timeout = httpx2.Timeout(30, read=300)  # as the SDK has it, which takes no headers
+        timeout = httpx2.Timeout(30, read=300)  # the defaults of the SDK, whose own client takes no headers
         limits = httpx2.Limits(max_connections=2000)
         async with httpx2.AsyncClient(headers=headers, timeout=timeout, limits=limits) as client:
             async with streamable_http_client(url, http_client=client) as (reader, writer):
@@ -266,9 +272,10 @@ async def over_http(flags, env, log):
 
 @asynccontextmanager
 async def connect(*flags, env=None):
+    """Starts a server with these flags and connects a client. Fails if the server panicked or left a process."""
     mark = f"acceptance-{uuid.uuid4().hex}".encode()
     failure = None
-    # Its own tmux servers, and not a person's.
+    # Keeps away from the tmux servers of the user.
     tmux = tempfile.TemporaryDirectory(prefix="awaitty-tmux-", ignore_cleanup_errors=True)
     env = {"HOME": HOME, "XDG_RUNTIME_DIR": RUNTIME, "TMUX_TMPDIR": tmux.name, **(env or {})}
     opened = {"stdio": over_stdio, "http": over_http}[TRANSPORT]
@@ -276,10 +283,10 @@ async def connect(*flags, env=None):
         try:
             async with opened(flags, env, log) as (reader, writer, process):
                 async with ClientSession(reader, writer) as session:
-                    # Exceptions do not cross the task groups of the SDK: those would wrap them.
+                    # Exceptions are raised outside of the SDK's task groups, which would wrap them.
                     try:
                         await session.initialize()
-                        await session.list_tools()  # from here on the client checks output schemas
+                        await session.list_tools()  # makes the client check output schemas
                         server = Server(session, process, mark)
                         server.tmux_env = {**os.environ, **env}
                         yield server
@@ -303,14 +310,12 @@ async def connect(*flags, env=None):
 
 
 def output_lines(result):
-    """Lines of read_output as [(number, text)]. Assumed: `lines` [{line, text}]; also takes pairs."""
-    lines = result.get("lines")
-    expect(isinstance(lines, list), "read_output with `lines`", result)
-    return [(one.get("line", one.get("number")), one["text"]) if isinstance(one, dict) else tuple(one) for one in lines]
+    """Returns the lines of read_output as [(number, text)]."""
+    return [(one["line"], one["text"]) for one in result["lines"]]
 
 
 async def matched_row(s, sid, result):
-    """The whole text of the row that a wait matched."""
+    """Returns the whole text of the row that a wait matched."""
     row, rows = result["match"].get("row"), result["screen_text"].split("\n")
     if row and row <= len(rows):
         return rows[row - 1]
@@ -331,11 +336,11 @@ async def run_one(name, limit, function, wants_server, *_):
         print(f"FAIL {name}: {error}", flush=True)
         return False
     except TimeoutError:
-        print(f"FAIL {name}: expected an end within {limit:.0f} s; came none", flush=True)
+        print(f"FAIL {name}: not finished within {limit:.0f} s", flush=True)
         return False
-    except Exception as error:  # the harness's own faults count too
+    except Exception as error:  # errors of the check itself are failures too
         where = traceback.extract_tb(error.__traceback__)[-1]
-        print(f"FAIL {name}: expected no exception; came {error!r} at {where.filename}:{where.lineno}", flush=True)
+        print(f"FAIL {name}: {error!r} at {where.filename}:{where.lineno}", flush=True)
         return False
     took = f"{time.monotonic() - start:.1f} s"
     print(f"ok {name} ({detail}; {took})" if detail else f"ok {name} ({took})", flush=True)
@@ -343,18 +348,23 @@ async def run_one(name, limit, function, wants_server, *_):
 
 
 async def run_all(only, again=0):
-    """With `again`, a check that failed may be run so many times more, and has to pass each of them: a machine that is
-    busy with something else can be in the way once. It is told apart from those that passed at once."""
+    """Runs the chosen checks. Returns whether all passed.
+
+    With `again`, a check that failed runs again that many times and must pass each time: a busy machine can make one
+    miss a deadline. Such checks are reported on lines that start with RETRIED, which scripts/test repeats in its
+    summary.
+    """
     chosen = [one for one in CHECKS if re.search(only, one[0]) and BACKEND in one[4] and TRANSPORT in one[5]]
-    at_once, later, failed = [], [], []
+    passed, retried, failed = [], [], []
     for one in chosen:
         if await run_one(*one):
-            at_once.append(one[0])
+            passed.append(one[0])
         elif again and all([await run_one(*one) for _ in range(again)]):
-            later.append(one[0])
+            retried.append(one[0])
         else:
             failed.append(one[0])
-    print(f"{len(at_once)} passed, {len(failed)} failed" + "".join(f"; failed {name}" for name in failed))
-    if later:
-        print(f"LOOK AT THESE: failed once, then passed {again} times: {' '.join(later)}")
+    print(f"{len(passed) + len(retried)} passed, {len(failed)} failed" + "".join(f"; failed {name}" for name in failed))
+    print(f"retried: {len(retried)} tests")
+    for name in retried:
+        print(f"RETRIED {name} (failed once, then passed {again} times)")
     return bool(chosen) and not failed

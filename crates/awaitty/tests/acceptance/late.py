@@ -1,7 +1,6 @@
-"""Acceptance of waits for programs that react late, stay busy, ask, or redraw only a part of the screen.
+"""Acceptance checks of waits for programs that react late, stay busy, ask, or redraw only a part of the screen.
 
-What the waits promise is in design/waits.md: §2 `frame`, §3 prompts, §5 settled and ready, §6 several conditions,
-§8 commands. No check sleeps.
+docs/waits.md defines the waits. No check sleeps.
 """
 
 import json
@@ -13,13 +12,13 @@ from contextlib import contextmanager
 import harness
 from harness import PYTHON, check, expect, fields, many, times
 
-STDIO = ("stdio",)  # What a wait means does not depend on the transport.
+STDIO = ("stdio",)  # Waits do not depend on the transport.
 LIMIT_S = 300
 START_MS = 15_000
 ANSWER_MS = 15_000
 SETTLED_MS = 200
-BUSY_MAX_MS = 3_000  # After so much quiet, `settled` gives up on a program that stays busy.
-BUSY_SLACK_MS = 1_500  # The start of the program, and a machine that is busy with something else.
+BUSY_MAX_MS = 3_000  # After this much quiet, `settled` reports a program that stays busy.
+BUSY_SLACK_MS = 1_500  # For the start of the program, and for other load on the machine.
 ASKS_S = 6  # A command that asks is answered within seconds: 300 ms of quiet after a read, 2 s after a poll.
 CPU_WIDTH = 2  # Programs that compute share two cores.
 WIDTH = 4
@@ -27,11 +26,11 @@ WIDTH = 4
 
 # ------------------------------------------------------------------------------------ helpers
 def shown(result):
-    """Returns what the result shows of the screen."""
+    """Returns all parts of a result that show the screen."""
     return json.dumps([result.get("screen_text"), result.get("changes"), result.get("text")], ensure_ascii=False) + result.text
 
 
-def told(result):
+def explanation(result):
     """Returns the text block without the rows of the screen."""
     rows = [row for row in result.text.split("\n") if not row.split("\t")[0].isdigit()]
     return "\n".join([*rows, str(result.get("why")), str(result.get("hint")), str(result.get("running"))])
@@ -83,7 +82,7 @@ DELAYS = {"a": 50, "b": 150, "c": 400, "d": 600}  # ms after the key
 def late(kind, width):
     @check(limit=LIMIT_S, name=f"late_{kind}", transports=STDIO)
     async def run(s):
-        """A wait for `settled` answers after the reaction, however late it comes."""
+        """A wait for `settled` ends after the reaction, also if that comes late."""
 
         async def one(_):
             sid = await s.py(LATE, kind, *map(str, DELAYS.values()))
@@ -106,11 +105,11 @@ late("cpu_child", CPU_WIDTH)
 
 # ------------------------------------------------------------------------------------ programs that stay busy
 def busy(result, name):
-    """Expects that the wait gave up on a program that stays busy, and named it."""
+    """Expects that the wait ended because the program stays busy, and that the result names it."""
     fields(result, outcome="met", settled=True, busy=True)
     bound = BUSY_MAX_MS + BUSY_SLACK_MS
-    expect(result["elapsed_ms"] < bound, f"an answer within {bound} ms", result)
-    expect(name in told(result), f"{name!r} named as running", result | {"block": result.text})
+    expect(result["elapsed_ms"] < bound, f"a result within {bound} ms", result)
+    expect(name in explanation(result), f"{name!r} named as running", result | {"block": result.text})
 
 
 @check(limit=LIMIT_S, transports=STDIO)
@@ -131,7 +130,7 @@ COMPILES = {"sleeping": "sh -c 'sleep 20'", "computing": f"{PYTHON} -I -S -c 'wh
 def silent(kind, command, width):
     @check(limit=LIMIT_S, name=f"late_silent_{kind}", transports=STDIO)
     async def run(s):
-        """A command that prints nothing for long settles as busy."""
+        """A command that prints nothing for a long time settles as busy."""
 
         async def one(_):
             sid = await bash(s)
@@ -147,7 +146,7 @@ silent("computing", COMPILES["computing"], CPU_WIDTH)
 
 
 # ------------------------------------------------------------------------------------ prompts
-# name: argv, patterns that match the prompt as it stands, patterns that do not
+# name: argv, patterns that match the prompt, patterns that do not
 PROMPTS = {
     "python": ([PYTHON, "-q", "-I"], [">>> ", ">>> $", "^>>> $", ">>>$"], [">>>  "]),
     "password": (["sh", "-c", 'printf "Password: "; read x'], ["Password: ", "Password: $", "Password:$"], ["Password:  "]),
@@ -163,7 +162,7 @@ PROMPTS = {
 def prompt(name, argv, found, missing):
     @check(limit=60, name=f"late_prompt_{name}", transports=STDIO)
     async def run(s):
-        """A pattern sees the blanks at the end of a prompt."""
+        """A pattern can match the blanks at the end of a prompt."""
         for pattern in found:
             env = {"PS1": "$ ", "PYTHONSTARTUP": "", "HISTFILE": ""}
             sid = await s.spawn(*argv, env=env)
@@ -184,7 +183,7 @@ for _name, (_argv, _found, _missing) in PROMPTS.items():
 # ------------------------------------------------------------------------------------ ready
 @check(limit=LIMIT_S, transports=STDIO)
 async def late_ready_vim(s):
-    """vim is ready when it has drawn what was typed."""
+    """vim is ready when it has drawn the typed text."""
 
     async def one(i):
         with tempfile.TemporaryDirectory(prefix="awaitty-late-", ignore_cleanup_errors=True) as folder:
@@ -225,7 +224,7 @@ def in_a_thread(name, patience):
             for letter in "xyz":
                 result = await key(s, sid, letter, ready=True)
                 fields(result, outcome="met")
-                # The kernel shows this program. A server that may not look is allowed to say so.
+                # The evidence is "quiet" if the server may not inspect the program in /proc.
                 expect(result.get("evidence") in ("kernel", "quiet"), "evidence kernel or quiet", result)
                 expect(f"GOT_{letter}_" in shown(result), f"GOT_{letter}_ shown", result)
             await s.close(sid)
@@ -239,7 +238,7 @@ in_a_thread("thread_beside_a_timer", 0.05)
 
 @check(limit=LIMIT_S, transports=STDIO)
 async def late_ready_behind_another_terminal(s):
-    """The program runs in a terminal of its own, as behind ssh. What the kernel shows is the program between."""
+    """The program runs in an inner terminal, as behind ssh. /proc shows only the process in between."""
 
     async def one(i):
         sid = await s.spawn("script", "-qec", f"{PYTHON} -q -I", "/dev/null", env={"SHELL": "/bin/sh"})
@@ -275,7 +274,7 @@ while True:
 
 @check(limit=LIMIT_S, transports=STDIO)
 async def late_since_frame(s):
-    """Two screens share a footer. The program does not draw it again, yet it is part of the new screen."""
+    """Two screens share a footer. The program does not redraw it, but it is part of the new frame."""
     footer = r"^\? keys$"
 
     async def one(_):
@@ -285,9 +284,9 @@ async def late_since_frame(s):
             fields(await key(s, sid, letter, text=title), outcome="met", found=True)
             result = await s.wait(sid, footer, timeout_ms=0)
             fields(result, found=False, outcome="timeout", stale_match=True, match=None)
-            expect('"frame"' in told(result).replace("`", '"').replace("'", '"'), 'a hint that names since "frame"', result)
+            expect('"frame"' in explanation(result).replace("`", '"').replace("'", '"'), 'a hint that names since "frame"', result)
             fields(await s.wait(sid, footer, timeout_ms=0, since="frame"), found=True, outcome="met", visible=True)
-        # In one call, which waits for the new frame.
+        # One call sends the key and waits for the new frame.
         result = await key(s, sid, "d", text=footer, since="frame")
         fields(result, found=True, outcome="met")
         expect("Details of first" in shown(result), "the new screen", result)
@@ -295,7 +294,7 @@ async def late_since_frame(s):
         fields(await key(s, sid, "n", ready=True), outcome="met")
         result = await s.wait(sid, footer, timeout_ms=0, since="frame")
         fields(result, found=False, outcome="timeout", stale_match=True)
-        expect("screen" in told(result), 'a hint that names since "screen"', result)
+        expect("screen" in explanation(result), 'a hint that names since "screen"', result)
         await s.close(sid)
 
     return await many(times(20), WIDTH, one)
@@ -337,12 +336,12 @@ async def several(s, letter, wait, wanted):
 GONE = {"gone": "esc to interrupt", "exit": True}
 TEXT = {"text": "passed|failed", "exit": True}
 SEVERAL = [
-    # name, key, wait, what the result says
+    # name, key, wait, expected fields of the result
     ("gone", "g", GONE, {"outcome": "met", "met_by": "gone", "exited": False}),
     ("gone_or_exit", "e", GONE, {"met_by": "exit", "exited": True, "exit_code": 3}),
     ("text", "p", TEXT, {"outcome": "met", "met_by": "text", "exited": False}),
     ("text_or_exit", "e", TEXT, {"met_by": "exit", "exited": True, "exit_code": 3}),
-    # The match comes first, the exit is told as well.
+    # The match comes first; the result reports the exit, too.
     ("text_and_exit", "f", TEXT, {"outcome": "met", "met_by": "text", "exited": True, "exit_code": 1}),
     ("settled", "n", {"settled": 100, "text": "passed", "gone": "esc to"}, {"outcome": "met", "met_by": "settled"}),
     ("ready", "n", {"ready": True, "exit": True}, {"outcome": "met", "met_by": "ready"}),
@@ -364,14 +363,14 @@ for _one in SEVERAL:
 
 @check(limit=60, transports=STDIO)
 async def late_several_of_spawn(s):
-    """`wait` of spawn takes several conditions, too."""
+    """`wait` of spawn accepts several conditions, too."""
     for script, wanted in (("echo 3 passed; exec cat", {"met_by": "text"}), ("exit 3", {"met_by": "exit", "exit_code": 3})):
         fields(await spawn_and_wait(s, ["sh", "-c", script], **TEXT), **wanted)
 
 
 # ------------------------------------------------------------------------------------ commands that ask
 POLLS = 'import select, sys; print("Sure?", end=" ", flush=True); select.select([0], [], []); sys.exit(input() != "yes")'
-# name: command, what it asks, the answer, the exit code
+# name: command, question, answer, exit code
 QUESTIONS = {
     "read": ("read -p 'Name? ' x; test $x = joe", "Name?", "joe\n", 0),
     "read_hidden": ("read -s x; test \"$x\" = joe", "", "jim\n", 1),
@@ -381,24 +380,24 @@ QUESTIONS = {
 
 
 def asks(result, question):
-    """Expects that the command is not finished and that the result shows what it asks."""
+    """Expects that the command is not finished and that the result shows its question. Returns its id."""
     fields(result, outcome="asks", finished=False, exit_code=None)
-    expect(result.took < ASKS_S, f"an answer within {ASKS_S} s", {"took": result.took})
+    expect(result.took < ASKS_S, f"a result within {ASKS_S} s", {"took": result.took})
     expect(isinstance(result.get("command_id"), int), "command_id", result)
     expect(question in shown(result) + str(result.get("output")), f"{question!r} shown", result)
-    expect("send_input" in told(result), "a hint that names send_input", result)
+    expect("send_input" in explanation(result), "a hint that names send_input", result)
     return result["command_id"]
 
 
 def question(name, command, text, answer, exit_code):
     @check(limit=LIMIT_S, name=f"late_asks_{name}", transports=STDIO)
     async def run(s):
-        """A command that asks does not run into its timeout. It goes on after the answer."""
+        """A command that asks ends the wait before its timeout, and continues after the answer."""
 
         async def one(_):
             sid = await bash(s)
             id = asks(await s.ok("run_command", session_id=sid, command=command, timeout_ms=ANSWER_MS), text)
-            # Asked again, it says the same.
+            # A second wait returns the same.
             asks(await s.ok("wait_for_command", session_id=sid, command_id=id, timeout_ms=ANSWER_MS), text)
             await s.send(sid, answer)
             result = await s.ok("wait_for_command", session_id=sid, command_id=id, timeout_ms=ANSWER_MS)
@@ -414,7 +413,7 @@ for _name, _question in QUESTIONS.items():
 
 @contextmanager
 def repository():
-    """Gives a repository with a changed file of three hunks, and the variables that git needs."""
+    """Creates a repository with a file that has three changed hunks. Yields its folder and the variables for git."""
     with tempfile.TemporaryDirectory(prefix="awaitty-late-", ignore_cleanup_errors=True) as folder:
         folder = os.path.realpath(folder)
         env = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_PAGER": "cat", "LC_ALL": "C.UTF-8"}
@@ -456,7 +455,7 @@ async def late_asks_git_add(s):
 
 @check(limit=LIMIT_S, transports=STDIO)
 async def late_asks_is_not_said_of_work(s):
-    """A command that works in silence, or reads from something else, asks nothing."""
+    """A command that works silently, or reads from another file, does not ask."""
     compute = f"{PYTHON} -I -S -c 'sum(range(40_000_000))'"
     commands = ("sleep 3; echo done", "sleep 3 | cat; echo done", f"{compute}; echo done")
 
@@ -472,7 +471,7 @@ async def late_asks_is_not_said_of_work(s):
 # ------------------------------------------------------------------------------------ wait: {"command": true}
 @check(limit=LIMIT_S, transports=STDIO)
 async def late_command_of_send_input(s):
-    """A wait for the command that was typed gives what run_command gives."""
+    """A wait for a typed command returns the same fields as run_command."""
     commands = (("make -v", 0, "GNU Make"), ("echo out; (exit 7)", 7, "out"), ("cd /usr; false", 1, ""))
 
     async def one(i):
@@ -486,7 +485,7 @@ async def late_command_of_send_input(s):
             ids.append(result["command_id"])
             again = await s.ok("wait_for_command", session_id=sid, command_id=ids[-1], timeout_ms=ANSWER_MS)
             fields(again, **{name: result[name] for name in ("exit_code", "command_id", "output", "cwd")})
-        expect(ids == sorted(set(ids)), "a command_id of its own for each", ids)
+        expect(ids == sorted(set(ids)), "unique, growing command_ids", ids)
         await s.close(sid)
 
     return await many(times(20), WIDTH, one)

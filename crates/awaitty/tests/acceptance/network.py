@@ -1,4 +1,4 @@
-"""What there is to check of HTTP beyond what is the same over stdio."""
+"""Checks of HTTP alone. Checks that hold for stdio too run over HTTP with `--transport http`."""
 
 import asyncio
 import tempfile
@@ -11,13 +11,13 @@ from mcp.client.streamable_http import streamable_http_client
 import harness
 from harness import HOME, Result, check, expect, fields, serving
 
-# How long an HTTP client of the SDK bears silence, and a wait that is longer.
-PATIENCE_S, SILENT_S = 300, 310
+# The read timeout of HTTP clients of the SDK, and the duration of a silent wait that exceeds it.
+READ_TIMEOUT_S, SILENT_S = 300, 310
 
 
-async def silent_wait(call, patience):
-    """A wait in which nothing happens for longer than a client bears silence."""
-    seconds = SILENT_S * patience / PATIENCE_S
+async def silent_wait(call, read_timeout):
+    """Waits without any output for longer than the read timeout of the client."""
+    seconds = SILENT_S * read_timeout / READ_TIMEOUT_S
     spawned = await call("spawn", {"command": "cat"})
     start = time.monotonic()
     wait = {"session_id": spawned["session_id"], "pattern": "NEVER", "timeout_ms": round(seconds * 1000)}
@@ -29,12 +29,12 @@ async def silent_wait(call, patience):
 
 
 @check(limit=SILENT_S * 1.2, server=False, backends=["pty"], transports=["http"])
-async def a_silent_wait_outlasts_a_clients_patience():
-    # Scaled down, a client is less patient; but it bears what we leave between two signs of life, 15 s.
-    patience = max(24.0, PATIENCE_S * harness.SCALE)
+async def a_silent_wait_outlasts_client_read_timeouts():
+    # Scaled down, but longer than the 15 s between two keep-alives of the server.
+    read_timeout = max(24.0, READ_TIMEOUT_S * harness.SCALE)
     with tempfile.TemporaryFile("w+") as log:
         async with serving([], {"HOME": HOME}, log) as (_, url, headers):
-            timeout = httpx2.Timeout(30, read=patience)
+            timeout = httpx2.Timeout(30, read=read_timeout)
 
             async def older():
                 async with httpx2.AsyncClient(headers=headers, timeout=timeout) as client:
@@ -45,7 +45,7 @@ async def a_silent_wait_outlasts_a_clients_patience():
                             async def call(tool, arguments):
                                 return Result(await session.call_tool(tool, arguments), 0)
 
-                            return await silent_wait(call, patience)
+                            return await silent_wait(call, read_timeout)
 
             async def newest():
                 async with httpx2.AsyncClient(headers=headers, timeout=timeout) as http:
@@ -55,7 +55,7 @@ async def a_silent_wait_outlasts_a_clients_patience():
                         async def call(tool, arguments):
                             return Result(await client.call_tool(tool, arguments), 0)
 
-                        return await silent_wait(call, patience)
+                        return await silent_wait(call, read_timeout)
 
             took = await asyncio.gather(older(), newest())
-    return f"{min(took):.0f} s of silence in both eras, a client's patience {patience:.0f} s"
+    return f"{min(took):.0f} s of silence in both protocols with a read timeout of {read_timeout:.0f} s"

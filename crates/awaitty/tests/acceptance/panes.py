@@ -1,4 +1,4 @@
-"""Checks of panes in a person's tmux server, which is left as it was."""
+"""Checks of panes in a person's tmux server, which must not change otherwise."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ ONLY = ["tmux"]
 
 
 class Person:
-    """A person's tmux server, beside the one that awaitty has for itself."""
+    """A person's tmux server, separate from awaitty's own."""
 
     def __init__(self, s):
         self.env = {**s.tmux_env}
@@ -31,12 +31,12 @@ class Person:
         return result.stdout.strip()
 
     def window(self, *argv):
-        """A window with a program, and the id of its pane for us."""
+        """Opens a window with a program. Returns its pane id and its session id."""
         pane = self.tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "work:", *argv)
         return pane, f"tmux:{pane}"
 
     def state(self):
-        """What attaching must not change."""
+        """Returns the state that attaching must not change."""
         options = self.tmux("show-options", "-A", "-t", "work") + self.tmux("show-options", "-A", "-w", "-t", "work")
         sizes = self.tmux("list-windows", "-a", "-F", "#{window_id} #{window_width}x#{window_height}")
         return options, self.tmux("show-environment", "-t", "work"), self.tmux("show-hooks", "-g"), sizes
@@ -82,8 +82,8 @@ async def panes_visible_for_5_ms(s):
 
 
 @check(limit=300, backends=ONLY)
-async def panes_last_words(s):
-    """In a person's pane, which goes with its program."""
+async def panes_output_before_exit(s):
+    """In a person's pane, which closes when its program exits."""
     with person(s) as p:
 
         async def one(i):
@@ -94,19 +94,18 @@ async def panes_last_words(s):
             text, exit = await asyncio.gather(*waits)
             fields(text, found=True)
             fields(exit, outcome="met", exited=True)
-            expect(exit["last_lines"][-1] == f"LAST_{i}_", "the last words", exit)
+            expect(exit["last_lines"][-1] == f"LAST_{i}_", "the last line", exit)
 
         return await many(times(100), 4, one)
 
 
 async def waits_for_one(s, sid):
-    """A wait that was begun runs: its anchor is before whatever comes next."""
-    while not (await s.sessions())[sid]["waits"]:
-        pass
+    """Waits until the started wait runs, so that its anchor precedes what follows."""
+    await s.until_waits(sid, 1)
 
 
 @check(limit=120, backends=ONLY)
-async def panes_everything_in_waits(s):
+async def panes_waits_across_clear_resize_and_respawn(s):
     with person(s) as p:
         p.tmux("set-option", "-g", "history-limit", "100")
         pane, sid = p.window("PS1='$ ' exec dash -i")
@@ -118,7 +117,7 @@ async def panes_everything_in_waits(s):
         await waits_for_one(s, sid)
         await s.send(sid, "clear; echo AFTER_'CLEAR'\n")
         fields(await wait, found=True)
-        # A burst beyond the history's limit: nothing is lost to us.
+        # A burst that exceeds tmux's history limit; the server has all lines.
         fields(await s.send(sid, "seq 3000; echo BU'RST'\n", wait={"text": "^BURST", "timeout_ms": 8000}), outcome="met")
         found = await s.ok("search_output", session_id=sid, pattern="^1234$")
         expect(len(found["matches"]) == 1, "line 1234", found)
@@ -143,23 +142,23 @@ async def panes_everything_in_waits(s):
         p.tmux("respawn-pane", "-k", "-t", pane, "echo REBORN; exec cat")
         fields(await wait, found=True)
         fields(await s.send(sid, "again\n", wait={"text": "^again\nagain", "timeout_ms": 5000}), outcome="met")
-        # What tmux shows is what we show.
+        # The server's screen equals tmux's.
         text = await s.text(sid)
         expect(text.rstrip() == p.tmux("capture-pane", "-p", "-t", pane).rstrip(), "the same text", text)
-        # The server goes, and everybody hears of it at once.
+        # The tmux server exits, and all waits end.
         sids = [sid] + [p.window("cat")[1] for _ in range(4)]
-        # An answer from each says that it is attached.
+        # A snapshot attaches the pane.
         for one in sids:
             await s.text(one)
         waits = [begin(s.ok("wait_for_exit", session_id=one, timeout_ms=8000)) for one in sids]
         p.run("kill-server")
         for ended in await asyncio.gather(*waits):
             fields(ended, outcome="met", exited=True)
-            expect(ended.get("exit_code") is None, "no success", ended)
+            expect(ended.get("exit_code") is None, "no exit code", ended)
 
 
 @check(limit=120, backends=ONLY)
-async def panes_of_others_are_left_alone(s):
+async def panes_of_a_person_are_unchanged(s):
     with person(s) as p:
         pane, sid = p.window("PS1='$ ' exec dash -i")
         log = os.path.join(harness.HOME, "piped")
@@ -168,16 +167,16 @@ async def panes_of_others_are_left_alone(s):
         fields(await s.send(sid, "seq 50; echo DO'NE'\n", wait={"text": "^DONE", "timeout_ms": 8000}), outcome="met")
         listed = {one["session_id"]: one for one in (await s.ok("list_sessions"))["sessions"]}
         fields(listed[sid], backend="tmux (capture)")
-        expect(p.state() == before, "nothing changed", p.state())
-        expect("DONE" in open(log).read(), "the person's pipe to go on", open(log).read())
-        # They take the pipe while we have it.
+        expect(p.state() == before, "an unchanged server", p.state())
+        expect("DONE" in open(log).read(), "the person's pipe to work", open(log).read())
+        # The person replaces our pipe.
         other, second = p.window("PS1='$ ' exec dash -i")
         fields(await s.send(second, "echo O'NE'\n", wait={"text": "^ONE", "timeout_ms": 8000}), outcome="met")
         p.tmux("pipe-pane", "-t", other, f"cat >{log}")
         fields(await s.send(second, "echo TW'O'\n", wait={"text": "^TWO", "timeout_ms": 8000}), outcome="met")
         listed = {one["session_id"]: one for one in (await s.ok("list_sessions"))["sessions"]}
         fields(listed[second], backend="tmux (capture)")
-        # What is typed does not end up in copy mode.
+        # Input is refused in copy mode.
         p.tmux("copy-mode", "-t", pane)
         await s.err(["denied"], "send_input", session_id=sid, input="q")
         fields(await s.send(sid, "echo LE'FT'\n", leave_copy_mode=True, wait={"text": "^LEFT", "timeout_ms": 8000}), outcome="met")
@@ -185,13 +184,13 @@ async def panes_of_others_are_left_alone(s):
 
 @check(limit=600, backends=ONLY)
 async def panes_churn(s):
-    """Sessions and windows come and go while we attach and detach: the server lives, and is as it was."""
+    """Sessions and windows open and close while awaitty attaches and detaches. The person's server must not change."""
     with person(s) as p:
         before, pid = p.state(), p.tmux("display-message", "-p", "#{pid}")
         ended = asyncio.Event()
 
         async def attach():
-            """Into panes that may be gone at any moment."""
+            """Attaches to panes that may close at any time."""
             count = 0
             while not ended.is_set():
                 panes = p.run("list-panes", "-a", "-F", "#{pane_id}").stdout.split()
@@ -213,17 +212,17 @@ async def panes_churn(s):
                 await asyncio.to_thread(p.run, *kill)
         ended.set()
         counts = await asyncio.gather(*attaching)
-        expect(p.tmux("display-message", "-p", "#{pid}") == pid, "the server that there was", pid)
-        expect(p.state() == before, "nothing changed", p.state())
+        expect(p.tmux("display-message", "-p", "#{pid}") == pid, "the same tmux server", pid)
+        expect(p.state() == before, "an unchanged server", p.state())
         while "1" in p.tmux("list-panes", "-a", "-F", "#{pane_pipe}").split():
             for sid in (await s.sessions()):
                 await s.call("close_session", session_id=sid)
-        return f"{times(500)} made and ended, {sum(counts)} attached"
+        return f"{times(500)} opened and closed, {sum(counts)} attached"
 
 
 @check(limit=120, backends=ONLY)
 async def panes_idle(s):
-    """A hundred quiet panes cost nothing: nobody wakes up, and no process is started."""
+    """A hundred quiet panes cause no wake-ups and no processes."""
     with person(s) as p:
         sids = [p.window("exec cat")[1] for _ in range(times(100))]
         for sid in sids:
@@ -238,7 +237,7 @@ async def panes_idle(s):
                     total += sum(int(line.split()[1]) for line in status.splitlines() if "ctxt_switches" in line)
             return total
 
-        await asyncio.sleep(2)  # what was attached is compared once, and then left alone
+        await asyncio.sleep(2)  # the server compares each pane with tmux once after attaching
         start = wakes()
         await asyncio.sleep(10)
         woken = wakes() - start
@@ -246,8 +245,8 @@ async def panes_idle(s):
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
         children = [pid for pid in os.listdir("/proc") if pid.isdigit() and parent(pid) == s.pid]
-        expect(not children, "no process of ours", children)
-        expect(woken == 0, "nobody to wake up, and so nothing to be started", {"woken": woken})
+        expect(not children, "no child process of the server", children)
+        expect(woken == 0, "no wake-ups", {"woken": woken})
         return f"{len(sids)} panes, {woken} wake-ups in 10 s"
 
 
@@ -261,38 +260,38 @@ def parent(pid):
 async def panes_channels(s):
     with person(s) as p:
         _, sid = p.window("PS1='$ ' exec dash -i")
-        # From the pane to us, while we wait.
+        # A signal from the pane during a wait.
         wait = begin(s.ok("wait_for_channel", channel="built", tmux=True, timeout_ms=8000))
         await s.send(sid, "tmux wait-for -S built\n")
         fields(await wait, outcome="met", signalled=True, count=1)
-        # Before we wait, and again: once for each. Two at once may cancel each other in tmux.
+        # Signals before a wait, one at a time: two at once may cancel each other in tmux.
         for count in (2, 3):
             p.tmux("wait-for", "-S", "built")
             fields(await s.ok("wait_for_channel", channel="tmux:built", since=count - 1, timeout_ms=8000), outcome="met", count=count)
-        # A wait that timed out does not eat the next.
+        # A timed-out wait does not consume the next signal.
         fields(await s.ok("wait_for_channel", channel="tmux:late", timeout_ms=50), outcome="timeout", signalled=False)
         p.tmux("wait-for", "-S", "late")
         fields(await s.ok("wait_for_channel", channel="tmux:late", timeout_ms=8000), outcome="met", count=1)
-        # One signal answers everybody who asked for it.
+        # One signal ends all waits.
         waits = [begin(s.ok("wait_for_channel", channel="tmux:all", since=0, timeout_ms=8000)) for _ in range(5)]
         while not (await s.ok("wait_for_channel", channel="tmux:all", since=0, timeout_ms=0)).get("outcome"):
             pass
         p.tmux("wait-for", "-S", "all")
         for one in await asyncio.gather(*waits):
             fields(one, outcome="met")
-        # From us to the pane: before it waits, and while it does.
+        # Signals to the pane: before it waits and while it waits.
         await s.ok("signal_channel", channel="tmux:go")
         fields(await s.send(sid, "tmux wait-for go; echo WENT_'ON'\n", wait={"text": "^WENT_ON", "timeout_ms": 8000}), outcome="met")
         await s.send(sid, "echo WAI'TS'; tmux wait-for go; echo WENT_'AGAIN'\n", wait={"text": "^WAITS", "timeout_ms": 8000})
         await s.ok("signal_channel", channel="go", tmux=True)
         fields(await s.wait(sid, "^WENT_AGAIN", timeout_ms=8000), found=True)
-        # Status and message do not fit through.
+        # tmux channels carry no status and no message.
         await s.err(["bad_argument"], "signal_channel", channel="tmux:go", status=1)
-        # The program goes first.
+        # The program exits first.
         wait = begin(s.ok("wait_for_channel", channel="tmux:never", session_id=sid, timeout_ms=8000))
         await s.send(sid, "exit\n")
         fields(await wait, signalled=False, exited=True)
-        # The server goes: no hang, and no success.
+        # The tmux server exits: the wait ends without success.
         wait = begin(s.ok("wait_for_channel", channel="tmux:never", timeout_ms=8000))
         await s.ok("wait_for_channel", channel="tmux:never", timeout_ms=100)
         p.run("kill-server")
@@ -300,8 +299,8 @@ async def panes_channels(s):
 
 
 @check(limit=60, server=False, backends=ONLY)
-async def panes_waiters_are_taken_back():
-    """After our end, orderly or not, a signal is kept for whoever waits next, as if we had never been."""
+async def panes_tmux_waiters_are_removed():
+    """After the server's exit or death, tmux keeps a signal for the next waiter."""
     for kill in (False, True):
         async with connect() as outer:
             with person(outer) as p:
@@ -314,7 +313,7 @@ async def panes_waiters_are_taken_back():
                     await asyncio.sleep(0.01)
                 p.tmux("wait-for", "-S", "mine")
                 result = await asyncio.to_thread(subprocess.run, ["timeout", "5", "tmux", "wait-for", "mine"], env=p.env, check=False)
-                expect(result.returncode == 0, "the signal to be kept", {"killed": kill, "status": result.returncode})
+                expect(result.returncode == 0, "tmux to keep the signal", {"killed": kill, "status": result.returncode})
 
 
 def lines():

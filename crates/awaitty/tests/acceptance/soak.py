@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Drives real programs at random for as long as it is told to, and checks what must always hold.
+"""Drives real programs at random for a given time and checks each result.
 
     soak.py --server target/release/awaitty [--minutes 30] [--seed N]
 
-Each worker has a session at a time and does what people and agents do to it; whatever it does, the answers are checked against
-what it knows must have happened. Once a minute the server's memory, descriptors and threads are told; at the end they must be
-flat, and nothing may be left."""
+Each worker has one session at a time and does random actions of people and agents in it. It checks each result against
+the expected effect of the action. The memory, descriptors and threads of the server are printed once a minute. At the end
+they must not have grown, and no process may be left.
+"""
 
 import argparse
 import asyncio
@@ -32,7 +33,7 @@ class Soak:
     def count(self, what):
         self.done[what] = self.done.get(what, 0) + 1
 
-    # -------------------------------------------------------------------- what is done to a shell
+    # -------------------------------------------------------------------- actions in a shell
     async def prints(self, sid, n):
         a, b = self.chance.randrange(1000), self.chance.randrange(1000)
         result = await self.s.send(sid, f"echo n{n}-''{a + b}\n", wait={"text": f"n{n}-\\d+", "timeout_ms": 20_000})
@@ -44,8 +45,8 @@ class Soak:
         wanted = "".join(f"{i}\n" for i in range(1, lines + 1)).rstrip("\n")
         expect(result.get("exit_code") == code and result["output"].rstrip("\n") == wanted, f"exit {code}, {lines} lines", str(result)[:300])
 
-    async def shows_for_a_moment(self, sid, n):
-        # The word is not in the line that is typed.
+    async def prints_transient_text(self, sid, n):
+        # The quotes keep the word out of the typed line.
         script = f"printf '\\r\\033[Kfla''sh{n}-x'; printf '\\r\\033[K'; echo over{n}-''2"
         result = await self.s.send(sid, script + "\n", wait={"text": f"flash{n}-x", "timeout_ms": 20_000})
         fields(result, found=True)
@@ -80,11 +81,11 @@ class Soak:
             expect(made == now["text"].rstrip("\n"), "changes that make the screen", [made[-200:], now["text"][-200:]])
 
     async def agrees(self, sid, n):
-        """What a wait says is on the screen is what a look says, and what is read of the output."""
+        """A wait and a snapshot with the same seq show the same screen."""
         waited = await self.s.ok("wait_for_text", session_id=sid, pattern="NEVER", since="now", timeout_ms=0)
-        looked = await self.s.ok("snapshot", session_id=sid)
-        if waited["seq"] == looked["seq"]:
-            expect(waited["screen_text"] == looked["text"], "one screen", [waited["screen_text"][-200:], looked["text"][-200:]])
+        snapshot = await self.s.ok("snapshot", session_id=sid)
+        if waited["seq"] == snapshot["seq"]:
+            expect(waited["screen_text"] == snapshot["text"], "one screen", [waited["screen_text"][-200:], snapshot["text"][-200:]])
 
     async def first_of_several(self, sid, n):
         channel = f"soak.any.{os.getpid()}.{n}"
@@ -102,24 +103,24 @@ class Soak:
         channel = f"soak.{os.getpid()}.{n}"
         task = harness.begin(self.s.ok("wait_for_channel", channel=channel, timeout_ms=20_000))
         result = await self.s.ok("run_command", session_id=sid, command=f"awaitty signal {channel} --status {n % 256}")
-        expect(result.get("exit_code") == 0, "a signal that is sent", result)
+        expect(result.get("exit_code") == 0, "a successful signal", result)
         fields(await task, signalled=True, status=n % 256)
 
-    # -------------------------------------------------------------------- other programs
+    # -------------------------------------------------------------------- actions with other programs
     async def start(self, spawning):
-        """A session that is closed after the act, whatever came of it."""
+        """Starts a session that `act` closes after the action."""
         sid = await spawning
         self.opened.append(sid)
         return sid
 
     async def act(self, act, n):
-        """An act on a program of its own."""
-        it = copy.copy(self)
-        it.opened = []
+        """Runs an action that starts its own programs, and closes them."""
+        scope = copy.copy(self)
+        scope.opened = []
         try:
-            await act.__func__(it, n)
+            await act.__func__(scope, n)
         finally:
-            for sid in it.opened:
+            for sid in scope.opened:
                 await self.s.call("close_session", session_id=sid, grace_ms=200)
 
     async def edits(self, n):
@@ -147,12 +148,12 @@ class Soak:
         sid = await self.start(self.s.spawn("dialog", "--menu", f"menu {n}", "20", "60", "5", "1", "Paper", "2", "Copper", "3", "Lanterns"))
         fields(await self.s.wait(sid, f"menu {n}", since="screen", timeout_ms=20_000), found=True)
         result = await self.s.ok("send_input", session_id=sid, keys=["down"], wait={"settled": 100})
-        look = await self.s.ok("snapshot", session_id=sid)
-        expect(any("Copper" in one.get("text", "") for one in look.get("selection", [])), "Copper highlighted", [result, look.get("selection")])
+        snapshot = await self.s.ok("snapshot", session_id=sid)
+        expect(any("Copper" in one.get("text", "") for one in snapshot.get("selection", [])), "Copper highlighted", [result, snapshot.get("selection")])
         fields(await self.s.ok("send_input", session_id=sid, keys=["enter"], wait={"exit": True, "timeout_ms": 20_000}), exit_code=0)
 
     async def watches(self, n):
-        """Never settles: top draws anew, and is told to end."""
+        """Runs top, which never settles."""
         sid = await self.start(self.s.spawn("top", "-d", "0.2"))
         fields(await self.s.wait(sid, "PID", since="screen", timeout_ms=20_000), found=True)
         fields(await self.s.ok("wait_for_screen_change", session_id=sid, stable_ms=0, since="now", timeout_ms=20_000), changed=True)
@@ -177,7 +178,7 @@ class Soak:
         fields(await self.s.close(sid, grace_ms=100), signal="SIGKILL")
 
     async def worker(self, until):
-        on_shell = [self.prints, self.runs, self.shows_for_a_moment, self.times_out, self.cancels, self.resizes, self.differs, self.floods, self.signals,
+        on_shell = [self.prints, self.runs, self.prints_transient_text, self.times_out, self.cancels, self.resizes, self.differs, self.floods, self.signals,
                     self.agrees, self.first_of_several]
         others = [self.edits, self.pages, self.computes, self.chooses, self.watches, self.draws, self.dies, self.is_killed]
         while time.monotonic() < until:
@@ -206,19 +207,19 @@ class Soak:
         while time.monotonic() < until:
             await asyncio.sleep(min(60, max(1, minutes * 60 / 20)))
             self.figures.append(self.s.figures())
-            print(f"{(time.monotonic() - start) / 60:5.1f} min  {sum(self.done.values()):7} acts  {self.figures[-1]}  {len(self.wrong)} wrong", flush=True)
+            print(f"{(time.monotonic() - start) / 60:5.1f} min  {sum(self.done.values()):7} actions  {self.figures[-1]}  {len(self.wrong)} wrong", flush=True)
 
 
 async def quiet(s):
-    """Sessions and waits that nothing happens to cost nothing: nobody wakes up."""
+    """Expects that idle sessions and waits cause no wake-ups."""
     sids = [await s.sh("exec cat") for _ in range(20)]
     waits = [harness.begin(s.wait(sid, "NEVER", timeout_ms=600_000)) for sid in sids]
     until = time.monotonic() + 20
     while sum(one["waits"] for one in (await s.sessions()).values()) < len(sids):
-        expect(time.monotonic() < until, "waits that run", await s.sessions())
-    await asyncio.sleep(2)  # what the last calls have left is done
+        expect(time.monotonic() < until, "running waits", await s.sessions())
+    await asyncio.sleep(2)  # the work of the last calls ends
     before = switches(s.pid)
-    await asyncio.sleep(3)  # the client is told of progress by nobody: it did not ask
+    await asyncio.sleep(3)  # without progress notifications, which this client does not request
     woken = switches(s.pid) - before
     for wait in waits:
         wait.cancel()
@@ -230,7 +231,7 @@ async def quiet(s):
 
 
 def switches(pid):
-    """How often a process's threads have slept and woken."""
+    """Returns the voluntary context switches of all threads of a process."""
     count = 0
     for task in os.listdir(f"/proc/{pid}/task"):
         status = open(f"/proc/{pid}/task/{task}/status").read()
@@ -240,21 +241,21 @@ def switches(pid):
 
 async def soak(minutes, seed):
     async with connect() as s:
-        it = Soak(s, seed)
+        run = Soak(s, seed)
         until = time.monotonic() + minutes * 60
-        await asyncio.gather(it.watch(until, minutes), *(it.worker(until) for _ in range(WORKERS)))
+        await asyncio.gather(run.watch(until, minutes), *(run.worker(until) for _ in range(WORKERS)))
         await quiet(s)
         left = await gone(s.mark, 2)
         expect(not left and not await s.sessions() and s.zombies() == 0, "nothing left", {"left": left, "sessions": await s.sessions()})
-        # What is made once is made in the first third; after that nothing may grow.
-        third = len(it.figures) // 3
+        # Caches and pools fill in the first third. After that nothing may grow.
+        third = len(run.figures) // 3
         for name, slack in (("kb", 8 * 1024), ("fds", 8), ("threads", 4)):
-            first = statistics.median(one[name] for one in it.figures[third:2 * third] or it.figures)
-            last = statistics.median(one[name] for one in it.figures[-third:] or it.figures)
+            first = statistics.median(one[name] for one in run.figures[third:2 * third] or run.figures)
+            last = statistics.median(one[name] for one in run.figures[-third:] or run.figures)
             print(f"{name}: {first:.0f} in the second third, {last:.0f} in the last")
             expect(last <= first + slack + first * 0.1, f"{name} that stays flat", f"{first} -> {last}")
-        print(f"{sum(it.done.values())} acts, {len(it.wrong)} wrong: {it.done}")
-        return not it.wrong
+        print(f"{sum(run.done.values())} actions, {len(run.wrong)} wrong: {run.done}")
+        return not run.wrong
 
 
 def main():

@@ -1,7 +1,7 @@
-"""Acceptance of `run_steps`: several inputs in one call, each after the wait of the one before.
+"""Acceptance checks of `run_steps`: several inputs in one call, each after the wait of the previous one.
 
-What it promises is in design/tools.md. `steps_ten_tasks` does the work of an agent with few calls and few characters;
-the files that the programs write are judged. No check sleeps.
+`steps_ten_tasks` does typical work of an agent with few calls and few characters, and checks the files that the programs
+write. No check sleeps.
 """
 
 import json
@@ -13,7 +13,7 @@ import tempfile
 import harness
 from harness import check, expect, fields
 
-STDIO = ("stdio",)  # What a step means does not depend on the transport.
+STDIO = ("stdio",)  # Steps do not depend on the transport.
 CALLS_MAX = 30
 CHARACTERS_MAX = 12_000  # Of the arguments and the text blocks of all calls.
 ANSWER_MS = 15_000
@@ -73,10 +73,10 @@ class Desk:
         expect(self.read(name) == wanted, f"{wanted!r} in {name!r}", self.read(name))
 
     def git(self, *words):
-        """Asks git. What it says is a judgement, not a call."""
+        """Runs git outside of the sessions, to prepare or check a repository. Returns its output."""
         env = {**os.environ, **self.env}
-        done = subprocess.run(["git", *words], cwd=self.path("repo"), env=env, capture_output=True, text=True, check=True)
-        return done.stdout
+        result = subprocess.run(["git", *words], cwd=self.path("repo"), env=env, capture_output=True, text=True, check=True)
+        return result.stdout
 
 
 def typed(line, /, **wait):
@@ -94,12 +94,12 @@ TEST = "import unittest, add\nclass Test(unittest.TestCase):\n    def test_add(s
 
 
 async def unittest(desk):
-    """Finds a fault by a test, repairs it, and runs the test again."""
+    """Finds a bug with a test, fixes it, and runs the test again."""
     desk.write("add.py", "def add(a, b):\n    return a - b\n")
     desk.write("test_add.py", TEST)
     result = await desk.call("run_command", session_id="a", command="python3 -B -m unittest -f")
     fields(result, exit_code=1)
-    expect("-1 != 5" in result.text, "what is wrong", result.text)
+    expect("-1 != 5" in result.text, "the failed assertion", result.text)
     again = {"run": "python3 -B -m unittest && touch passed"}
     result = await desk.steps({"run": "sed -i s/-/+/ add.py"}, again)
     expect([step.get("exit_code") for step in result["steps"]] == [0, 0], "the exit code of each command", result)
@@ -180,12 +180,12 @@ async def viewers(desk):
         pressed("M", "q", **COMMAND),
         typed("less words"),
         typed("/needle"),
-        typed("|.head -n 1 >found", text="RETURN"),  # The screen begins with the line that was found.
+        typed("|.head -n 1 >found", text="RETURN"),  # The found line is at the top of the screen.
         pressed("enter"),
         pressed("q", **COMMAND),
     )
     desk.wrote("found", "the needle\n")
-    # By the share of memory.
+    # 47 is the sort key of htop for the share of memory.
     expect(re.search(r"^sort_key=47$", desk.read("htoprc"), re.M), "htop sorted by memory", desk.read("htoprc"))
 
 
@@ -216,7 +216,7 @@ async def web_server(desk):
     expect(result["steps"][0].get("exit_code") == 0, "curl to succeed", result)
     desk.wrote("got", "from the server\n")
     listening = subprocess.run(["curl", "-s", f"http://127.0.0.1:{port[1]}/"], capture_output=True, check=False)
-    expect(listening.returncode == 7, "a port that nobody listens at", str(listening))
+    expect(listening.returncode == 7, "a free port", str(listening))
 
 
 BUILD = "date +%s.%N >$1.began; echo building; sleep 1; date +%s.%N >$1.ended\n"
@@ -232,11 +232,11 @@ async def builds(desk):
     )
     times = {name: [float(desk.read(f"{name}.{end}")) for end in ("began", "ended")] for name in ("one", "two")}
     began, ended = max(one[0] for one in times.values()), min(one[1] for one in times.values())
-    expect(began < ended, "both at once", times)
+    expect(began < ended, "both commands at once", times)
 
 
 async def many_lines(desk):
-    """Reads the last line of 200 000 and counts them: the number of a line is its place in the output."""
+    """Reads the last of 200 000 lines. The number of a line is its position in the output."""
     env = {"ACCEPTANCE_MARK": desk.s.mark.decode()}
     place = harness.BACKENDS[harness.BACKEND]
     wait = {"exit": True, "timeout_ms": 60_000}
@@ -253,7 +253,7 @@ TASKS = [unittest, editors, git_add, git_rebase, debugger, viewers, menus, web_s
 
 @check(limit=120, transports=STDIO)
 async def steps_ten_tasks(s):
-    """An agent's work takes few calls and few characters, and no sleep."""
+    """Ten tasks of an agent take few calls and few characters, and no sleep."""
     with tempfile.TemporaryDirectory(prefix="awaitty-steps-", ignore_cleanup_errors=True) as folder:
         desk = Desk(s, os.path.realpath(folder))
         table = []
@@ -275,7 +275,7 @@ async def steps_ten_tasks(s):
 
 # ------------------------------------------------------------------------------------ ends
 async def cat(s):
-    """Starts a program that prints each line that it reads, and nothing else."""
+    """Starts a program that prints only the lines that it reads."""
     sid = await s.sh("stty -echo; echo UP; exec cat")
     await s.up(sid)
     return sid
@@ -287,24 +287,24 @@ def outcomes(result):
 
 @check(limit=60, transports=STDIO)
 async def steps_stop_at_the_first_that_is_not_met(s):
-    """What comes after a step that was not met is not sent."""
+    """The steps after a step that was not met are not sent."""
     sid = await cat(s)
     never = {"input": "two\n", "wait": {"text": "NEVER", "timeout_ms": 300}}
     result = await s.ok("run_steps", session_id=sid, steps=[typed("one", text="one"), never, typed("three")])
     fields(result, outcome="timeout", step=2)
     expect(result["steps_done"] == 1 and outcomes(result) == ["met", "timeout"], "the second one not met", result)
-    expect(re.search(r"^\d+\ttwo$", result.text, re.M) and result.get("why"), "what changed, and why", result)
-    # The program answers in turn: what it has printed before `four` is all that it was sent.
+    expect(re.search(r"^\d+\ttwo$", result.text, re.M) and result.get("why"), "the changes and `why`", result)
+    # cat prints in order: the lines before `four` are all lines that it has read.
     fields(await s.send(sid, "four\n", wait={"text": "four", "timeout_ms": ANSWER_MS}), found=True)
     text = await s.text(sid)
     expect(text.split() == ["UP", "one", "two", "four"], "nothing of the third step", text)
-    # The time of the whole ends a step whose own time is longer.
+    # The timeout of the call ends a step whose own timeout is longer.
     wait = {"text": "NEVER", "timeout_ms": 60_000}
     steps = [typed("five", text="five"), {"input": "six\n", "wait": wait}, typed("seven")]
     result = await s.ok("run_steps", session_id=sid, steps=steps, timeout_ms=500)
     fields(result, outcome="timeout", step=2)
-    expect(result.took < 10, "an end at the time of the whole", {"took": result.took})
-    # A shell's command that fails is met: its exit code says how it ended.
+    expect(result.took < 10, "an end at the timeout of the call", {"took": result.took})
+    # A failed command is met; the result has its exit code.
     result = await s.ok("spawn", command="bash --norc", env={"ACCEPTANCE_MARK": s.mark.decode()}, wait={"ready": True},
                         **harness.BACKENDS[harness.BACKEND])
     result = await s.ok("run_steps", session_id=result["session_id"], steps=[{"run": "(exit 7)"}, {"run": "true"}])
@@ -313,11 +313,11 @@ async def steps_stop_at_the_first_that_is_not_met(s):
 
 @check(limit=60, transports=STDIO)
 async def steps_are_all_checked_before_anything_is_sent(s):
-    """A mistake in any step is an error, and nothing has changed then."""
+    """A mistake in any step is an error, and no step is sent."""
     sid = await cat(s)
     first = typed("one", text="one")
     bad = [
-        # the steps after the first one, the code, what the message names
+        # the steps after the first one, the error code, a part of the message
         ([{"keys": ["nosuchkey"]}], "bad_key", "nosuchkey"),
         ([typed("two", text="(")], "bad_pattern", "("),
         ([typed("two", text="x", flags="?")], "bad_flags", "?"),
@@ -336,13 +336,13 @@ async def steps_are_all_checked_before_anything_is_sent(s):
     await s.err(["bad_argument"], "run_steps", session_id=sid, steps=[first], show="nosuchshow")
     fields(await s.send(sid, "last\n", wait={"text": "last", "timeout_ms": ANSWER_MS}), found=True)
     text = await s.text(sid)
-    expect(text.split() == ["UP", "last"], "nothing sent", text)
+    expect(text.split() == ["UP", "last"], "no input from the refused calls", text)
     fields(await s.ok("run_steps", session_id=sid, steps=[first] * 50), outcome="met", steps_done=50)
 
 
 @check(limit=60, transports=STDIO)
-async def steps_say_exit(s):
-    """A program that exits ends the steps: as what was waited for, or as what was not."""
+async def steps_report_exit(s):
+    """An exit of the program ends the steps, whether a step waits for it or not."""
     script = "stty -echo; echo UP; while read x; do echo got $x; [ $x != end ] || exit 3; done"
 
     async def run(*steps):
@@ -356,9 +356,9 @@ async def steps_say_exit(s):
     expect("exited" in result.text and "got end" in result.text, "the exit and the last output", result.text)
     result = await run(typed("one", text="one"), typed("end", exit=True))
     fields(result, outcome="met", step=None, steps_done=2, exited=True, exit_code=3)
-    # Nobody is there for what comes after an exit that was waited for. Assumed: `exited`, as tools.md has no other word.
+    # A step after the expected exit has no program to send to.
     result = await run(typed("end", exit=True), typed("two"))
     fields(result, outcome="exited", step=2, exited=True, exit_code=3)
-    # By default a step waits until the program is at rest. An exit is no rest.
+    # By default a step waits until the program is at rest, which an exit is not.
     result = await run(typed("end"), typed("two"))
     fields(result, outcome="exited", exited=True, exit_code=3)

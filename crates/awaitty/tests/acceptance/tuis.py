@@ -1,9 +1,9 @@
-"""Acceptance of input to real full-screen programs. The files that the programs write are judged.
+"""Acceptance checks of input to real full-screen programs. They compare the files that the programs write.
 
 The programs here come from the distribution. tuis_heavy.py has those that take long to install.
 
-Each entry of `keys` is a keystroke of its own, and so is the boundary between `input` and `keys`: the program
-never gets two of them in one read. Every check sends its keystrokes in each of the forms of `calls_of`.
+Each item of `keys` is a separate keystroke, and so is `input` before `keys`: the program never gets two of them in one
+read. Each check sends its keystrokes in each of the forms of `calls_of`.
 """
 
 import os
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from harness import Failure, check, expect, fields, many, times
 
 RUNS = 20
-WIDTH = 2  # Sessions at once. More of them would measure the scheduler of a small machine.
+WIDTH = 2  # Sessions at once. With more, the checks would depend on the scheduler of a small machine.
 START_MS = 30_000
 ANSWER_MS = 15_000
 LIMIT_S = 300
@@ -26,12 +26,12 @@ FORMS = ("one", "input", "several")
 
 # ------------------------------------------------------------------------------------ helpers
 def typed(text):
-    """Returns an item of `keys` that is typed text."""
+    """Returns an item of `keys` with text."""
     return {"text": text}
 
 
 def calls_of(items, form):
-    """Splits keystrokes and texts into the arguments of calls of send_input.
+    """Distributes keystrokes and texts over calls of send_input. Returns their arguments.
 
     - `one`: one call; all items are in `keys`.
     - `input`: each text is the `input` of a call; the keys after the text are the `keys` of that call.
@@ -52,14 +52,14 @@ def calls_of(items, form):
 
 @contextmanager
 def place():
-    """Gives an empty folder and the path of the file that the program writes into it."""
+    """Creates an empty folder. Yields it and the path of the file that the program writes."""
     with tempfile.TemporaryDirectory(prefix="awaitty-tui-", ignore_cleanup_errors=True) as folder:
         folder = os.path.realpath(folder)
         yield folder, os.path.join(folder, "answer")
 
 
 async def start(s, argv, first, **options):
-    """Starts a program and waits until it is ready. Expects the text `first` on the screen by then."""
+    """Starts a program and waits until it is ready. The screen must have the text `first` then."""
     sid = await s.spawn(*argv, **{"rows": 24, "cols": 80, **options})
     result = await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}], timeout_ms=START_MS)
     fields(result, outcome="met")
@@ -69,7 +69,7 @@ async def start(s, argv, first, **options):
 
 
 async def start_in_stages(s, argv, first, **options):
-    """Starts a program that may wait for input before it has drawn all. Waits for its text, then until it is ready."""
+    """Starts a program that reads input before it has drawn everything. Waits for its text, then until it is ready."""
     sid = await s.spawn(*argv, **{"rows": 24, "cols": 80, **options})
     fields(await s.wait(sid, re.escape(first), since="screen", timeout_ms=START_MS), found=True)
     result = await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}], timeout_ms=START_MS)
@@ -78,7 +78,7 @@ async def start_in_stages(s, argv, first, **options):
 
 
 async def drive(s, sid, items, form, **wait):
-    """Sends the items in that form, with no wait between the calls. Returns the result of the last call, which waits."""
+    """Sends the items in the form without waits between the calls. Returns the result of the last call, which waits."""
     *calls, last = calls_of(items, form)
     for call in calls:
         await s.ok("send_input", session_id=sid, **call)
@@ -91,7 +91,7 @@ async def drive_to_exit(s, sid, items, form, exit_code=0):
 
 
 async def repeat(one, forms=FORMS, least=1):
-    """Runs `one(i, form)` in each of the forms, `least` times or more. A run counts when all of its forms passed."""
+    """Runs `one(i, form)` at least `least` times in each form. A run passes if all of its forms pass."""
 
     async def run(i):
         for form in forms:
@@ -104,7 +104,7 @@ async def repeat(one, forms=FORMS, least=1):
 
 
 def wrote(path, wanted, read=str):
-    """Expects that the program wrote a file of which `read` makes the value `wanted`."""
+    """Expects that the program wrote a file that `read` converts to `wanted`."""
     expect(os.path.exists(path), f"a file with {wanted!r}", "no file")
     with open(path) as file:
         text = file.read()
@@ -112,10 +112,10 @@ def wrote(path, wanted, read=str):
 
 
 def program(name, argv, first, answers, read=str, exit_code=0, **options):
-    """Adds the check `tuis_NAME`: starts the program, sends keystrokes until it exits, expects what it wrote.
+    """Adds the check `tuis_NAME`: starts the program, sends keystrokes until it exits, and compares the file.
 
-    `argv` makes the command of the path that the program is to write, `answers` are pairs of items and what
-    `read` makes of the file after them. The runs take the answers in turn; each answer has a run at every scale.
+    `argv` returns the command for the path of the file. `answers` are pairs of items to send and the expected value of
+    `read` for the file. The runs take the answers in turn; each answer has a run at every scale.
     """
 
     @check(limit=LIMIT_S, name=f"tuis_{name}", transports=STDIO)
@@ -131,7 +131,7 @@ def program(name, argv, first, answers, read=str, exit_code=0, **options):
 
 
 def shell(script):
-    """Makes a command of a script in which `FILE` is the path that the program is to write."""
+    """Returns a function from a path to a command that runs the script with `FILE` replaced by the path."""
     return lambda path: ["sh", "-c", script.replace("FILE", shlex.quote(path))]
 
 
@@ -150,13 +150,13 @@ def selects(result, entry):
 
 def boxes(name):
     menu = shell(f"exec {name} {MENU} 2>FILE")
-    # A letter leads to the entry that begins with it.
+    # A letter selects the entry that begins with it.
     answers = [(["down", "down", "enter"], "c3"), (["down", typed("e"), "up", "enter"], "d4"), ([typed("b"), "enter"], "b2")]
     answers += [(["down"] * 7 + ["up"] * n + ["enter"], tag) for n, tag in enumerate(("f6", "e5", "d4"))]
     program(f"{name}_menu", menu, "elderberry", answers)
     checklist = [(["space", "down", "down", "space", "enter"], "a1\nc3\n")]
     program(f"{name}_checklist", shell(f"exec {name} {CHECKLIST} 2>FILE"), "damson", checklist)
-    # The keys of the editor take effect in turn, and Tab leads to the button.
+    # The keys edit the text in order, and Tab moves to the button.
     box = [([typed("two words"), "home", "x", "end", "backspace", "tab", "enter"], "xtwo word")]
     program(f"{name}_inputbox", shell(f"exec {name} --inputbox Name? 10 50 2>FILE"), "Name?", box)
     program(f"{name}_escape", menu, "elderberry", [(["down", "esc"], "")], exit_code=255)
@@ -194,7 +194,7 @@ program(
         ([typed("ban"), "enter"], "banana\n"),
         ([typed("cran"), "enter"], "cranberry\n"),
         ([typed("dms"), "enter"], "damson\n"),
-        # Each letter filters again. The first entry is the lowest one.
+        # fzf filters after each letter. The first entry is the lowest one.
         (["b", "e", "r", "r", "y", "up", "enter"], "blueberry\n"),
         # Tab marks an entry and moves down, which the lowest entry does not allow.
         (["tab", "up", "up", "tab", "enter"], "apple\nbanana\n"),
@@ -213,7 +213,7 @@ program(
     ],
 )
 program(
-    # `esc` before `O` and `[` does not begin an escape sequence, and the sequence of an arrow arrives whole.
+    # `esc` before `O` and `[` must not start an escape sequence, and the sequence of an arrow key must arrive whole.
     "vim_escape",
     shell(r"printf 'one\ntwo\nthree\n' >FILE; exec vim --clean -n FILE"),
     "three",
@@ -259,7 +259,7 @@ program(
     [(["G", "s", typed("answer"), "enter", "q"], "".join(f"{n}\n" for n in range(1, 301)))],
 )
 program(
-    # Each key turns an option over, and htop writes them at its end. Kernel threads are hidden at first.
+    # Each key toggles an option, and htop saves the options when it exits. Kernel threads are hidden by default.
     "htop",
     lambda path: ["env", f"HTOPRC={path}", "htop"],
     "PID",
@@ -292,7 +292,7 @@ INNER_SHELL = "exec env 'PS1=inner$ ' bash --norc --noprofile"
 
 @check(limit=LIMIT_S, backends=("pty",), transports=STDIO)
 async def tuis_tmux(s):
-    """The prefix key right after text is a key. `assume-paste-time` makes a paste of what arrives together."""
+    """The prefix key works right after text. tmux takes keys that arrive within `assume-paste-time` for a paste."""
 
     async def one(i, form):
         with place() as (folder, path):
@@ -306,7 +306,7 @@ async def tuis_tmux(s):
                 listing = f"tmux list-panes -F '#{{pane_index}} #{{pane_at_right}}' >{path}; tmux kill-server"
                 fields(await drive(s, sid, [typed(listing), "enter"], form, exit=True), exited=True)
                 await s.close(sid)
-                # Panes side by side, or one above the other.
+                # The panes are side by side, or one above the other.
                 wrote(path, ("0 0\n1 1\n", "0 1\n1 1\n")[i % 2])
             finally:
                 end = {**os.environ, "TMUX_TMPDIR": folder}

@@ -1,6 +1,6 @@
-"""Acceptance of input to full-screen programs that take long to install, as in tuis.py.
+"""Acceptance checks as in tuis.py, of programs that take long to install.
 
-scripts/tuis installs them, names their folder in AWAITTY_TUIS and runs these checks. Without it there are none.
+scripts/tuis installs the programs and runs these checks with AWAITTY_TUIS. Without this variable the checks do not exist.
 """
 
 import json
@@ -30,7 +30,7 @@ def python(script):
 
 # ------------------------------------------------------------------------------------ Ink, clack, inquirer
 def add_node_programs():
-    """Node programs may take what they read together as one input: `sk-1\\r` is a text, `\\x1b[B\\r` no known key."""
+    """Node programs may take one read for one input: `sk-1\\r` is a text, and `\\x1b[B\\r` is no known key."""
     program(
         "ink_list",
         node("ink.mjs", "list"),
@@ -85,7 +85,7 @@ def add_node_programs():
     )
 
 
-# ------------------------------------------------------------------------------------ Textual, prompt_toolkit, Bubble Tea
+# ---------------------------------------------------------------------------- Textual, prompt_toolkit, Bubble Tea
 def add_other_programs():
     program(
         "textual",
@@ -121,7 +121,7 @@ def add_other_programs():
         read=json.loads,
     )
     program(
-        # It takes bytes that it reads together for one key, and ignores those that it does not know.
+        # Bubble Tea takes one read for one key, and ignores unknown keys.
         "bubbletea",
         lambda path: [installed("bubbletea", "menu"), path],
         "ristretto",
@@ -136,13 +136,13 @@ def add_other_programs():
 
 # ------------------------------------------------------------------------------------ Claude Code
 API_KEY = "sk-ant-api03-" + "x" * 60 + "0123456789abcdefghij"
-KEY_END = API_KEY[-20:]  # What the program keeps of a key.
-# The program reads keys in the first 125 ms of its first dialog and ignores them (2.1.326). The kernel does not show it.
-DEAF_MS = 500
+KEY_END = API_KEY[-20:]  # The part of a key that Claude Code stores.
+# Claude Code 2.1.326 discards keys in the first 125 ms of its first dialog, which /proc does not show.
+IGNORES_KEYS_MS = 500
 
 
 class Api(ThreadingHTTPServer):
-    """Answers each request with an error, and keeps the texts of its messages."""
+    """Responds to each request with an error, and stores the texts of the messages."""
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -177,7 +177,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def api():
-    """Gives an API on the loopback that refuses each message."""
+    """Runs an API on the loopback that refuses each message."""
     with Api() as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -189,7 +189,7 @@ def api():
 
 
 class Claude:
-    """Claude Code in a home of its own."""
+    """Claude Code with a private home."""
 
     def __init__(self, s, server, folder):
         self.s, self.project = s, os.path.join(folder, "project")
@@ -205,20 +205,20 @@ class Claude:
         }
 
     async def start(self, first, **config):
-        """Starts it with this configuration. It asks no question of those that the configuration answers."""
+        """Starts Claude Code with a configuration. It skips the dialogs that the configuration answers."""
         with open(self.config, "w") as file:
             json.dump({"hasCompletedOnboarding": True, **config}, file)
         claude = installed("node_modules", ".bin", "claude")
         self.sid = await self.s.spawn(claude, rows=40, cols=100, cwd=self.project, env=self.env)
         fields(await self.s.wait(self.sid, first, since="screen", timeout_ms=START_MS), found=True)
-        waits = [{"session_id": self.sid, "settled": DEAF_MS}]
+        waits = [{"session_id": self.sid, "settled": IGNORES_KEYS_MS}]
         fields(await self.s.ok("wait_for_any", waits=waits, timeout_ms=START_MS), outcome="met")
 
     async def drive(self, items, form, text):
         fields(await drive(self.s, self.sid, items, form, text=text), outcome="met", found=True)
 
     async def end(self, form):
-        """Leaves it by a command in its text box. Returns its configuration."""
+        """Exits with a command in the text box. Returns the configuration."""
         fields(await drive(self.s, self.sid, [typed("/exit"), "enter"], form, exit=True), exited=True, exit_code=0)
         await self.s.close(self.sid)
         with open(self.config) as file:
@@ -228,7 +228,7 @@ class Claude:
 def add_claude():
     @check(limit=PACED_LIMIT_S, name="tuis_claude_dialogs", transports=STDIO)
     async def dialogs(s):
-        """The first answer of each dialog is No."""
+        """Answers the dialogs, in which the first entry is No."""
         with api() as server:
 
             async def one(i, form):
@@ -260,7 +260,7 @@ def add_claude():
 
     @check(limit=PACED_LIMIT_S, name="tuis_claude_message", transports=STDIO)
     async def message(s):
-        """A text and Enter send a message, and do not write a line break into it."""
+        """Text and Enter send a message instead of inserting a line break."""
         with api() as server:
 
             async def one(i, form):

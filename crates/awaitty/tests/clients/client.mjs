@@ -1,5 +1,5 @@
 // Drives `awaitty mcp` and `awaitty serve` with the official TypeScript SDK: node client.mjs SERVER
-// SILENT_S is for how long a wait over HTTP is silent; past 300 is longer than Node's own fetch bears.
+// SILENT_S is the duration of a silent wait over HTTP; more than 300 exceeds the timeout of Node's fetch.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const LIMIT = 15_000; // for any one call: a server that does not answer is a failure, not a hang
+const LIMIT = 15_000; // of each call in ms: a server that does not respond fails the check
 
 const server = process.argv[2];
 if (!server) {
@@ -21,7 +21,7 @@ if (!server) {
 }
 const SILENT_MS = 1000 * Number(process.env.SILENT_S ?? 20);
 let client;
-// The SDK warns, once a field, of schema formats that it does not know.
+// The SDK warns about each unknown schema format.
 const warnings = [];
 console.warn = (...words) => warnings.push(words.join(" "));
 
@@ -74,9 +74,9 @@ const checks = {
     const { tools } = await client.listTools();
     assert(tools.length > 0, "there are tools");
     for (const tool of tools) {
-      // What may be an image promises nothing structured: this SDK would insist on it.
-      const promised = tool.name === "screenshot" ? [] : ["outputSchema"];
-      for (const field of ["description", "inputSchema", ...promised, "annotations"]) {
+      // screenshot has no output schema: this SDK would require structured content beside the image.
+      const output = tool.name === "screenshot" ? [] : ["outputSchema"];
+      for (const field of ["description", "inputSchema", ...output, "annotations"]) {
         assert(tool[field], `${tool.name} has ${field}`);
       }
     }
@@ -96,7 +96,7 @@ const checks = {
     await inSession(async (session_id) => {
       const shown = await client.callTool({ name: "screenshot", arguments: { session_id } });
       assert.equal(shown.content[1].mimeType, "image/png", "a picture");
-      assert.equal(shown.structuredContent, undefined, "and nothing that hides it");
+      assert.equal(shown.structuredContent, undefined, "no structured content, which would hide the picture");
     });
   },
 
@@ -128,7 +128,7 @@ const checks = {
       await eventually("the wait is listed", async () => (await waits()) === 1);
       abort.abort("changed my mind");
       const { error, result } = await outcome;
-      assert(error, `a cancelled call rejects; came ${JSON.stringify(result)}`);
+      assert(error, `a cancelled call rejects; got ${JSON.stringify(result)}`);
       assert.match(String(error), /changed my mind/);
       await eventually("the wait is gone", async () => (await waits()) === 0);
       const sent = await call("send_input", { session_id, input: "still\n", wait: { text: "still" } });
@@ -150,17 +150,17 @@ const checks = {
   },
 };
 
-// Over HTTP only: nothing happens, and the connection is kept.
+// Over HTTP only: the connection survives a long silence.
 async function silence() {
   await inSession(async (session_id) => {
-    const begun = performance.now();
+    const start = performance.now();
     const waited = await call(
       "wait_for_text",
       { session_id, pattern: "NEVER", timeout_ms: SILENT_MS },
       { timeout: SILENT_MS + 60_000 },
     );
     assert.equal(waited.outcome, "timeout");
-    assert(performance.now() - begun >= SILENT_MS, "it waited");
+    assert(performance.now() - start >= SILENT_MS, "the wait lasts until its timeout");
   });
 }
 

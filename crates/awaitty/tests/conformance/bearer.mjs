@@ -1,6 +1,6 @@
-// Adds the token to everything that the suite sends, which has no option for it:
+// Adds the bearer token to all requests of the suite, which has no option for that:
 //   NODE_OPTIONS="--import FOLDER/bearer.mjs" CONFORMANCE_TOKEN=TOKEN conformance server ...
-// The suite has three ways to send: fetch, `request` of undici and `request` of node:http.
+// The suite sends with fetch, `request` of undici and `request` of node:http.
 import http from "node:http";
 import { createRequire } from "node:module";
 
@@ -17,7 +17,7 @@ const { request } = http;
 http.request = (options, ...rest) =>
   request({ ...options, headers: { ...options.headers, authorization: bearer } }, ...rest);
 
-// The one that the suite uses.
+// The undici that the suite uses.
 const undici = createRequire(process.argv[1])("undici");
 const withBearer = (dispatch) => (options, handler) =>
   dispatch({ ...options, headers: { ...options.headers, authorization: bearer } }, handler);

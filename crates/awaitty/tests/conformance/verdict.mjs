@@ -1,13 +1,12 @@
-// Says whether a run of the suite was perfect: node verdict.mjs REVISION OUTPUT
-// The suite itself forgives warnings, checks that it skipped and failures of scenarios that it does not score; we
-// forgive none of them.
+// Checks that a run of the suite has no failure, no warning and no skipped check: node verdict.mjs REVISION OUTPUT
+// The suite itself accepts warnings, skipped checks, and failures of scenarios that it does not score.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-// How many scenarios a revision has: a run that skips some is no proof.
+// The number of scenarios of each revision, so that missing ones are found.
 const SCENARIOS = { "2025-11-25": 33, "2026-07-28": 40 };
 
-// tasks-*: an extension of the protocol that we do not have and do not claim to have. The suite does not score it.
+// tasks-*: an extension of the protocol that awaitty does not implement or announce. The suite does not score it.
 const isExtension = (scenario) => scenario.startsWith("tasks-");
 
 const [revision, output] = process.argv.slice(2);
@@ -34,6 +33,6 @@ for (const folder of readdirSync(output)) {
     fault(`${scenario}: ${status} ${id}: ${errorMessage ?? JSON.stringify(details ?? "")}`);
   }
 }
-if (ran.size !== SCENARIOS[revision]) fault(`${ran.size} scenarios ran, and not ${SCENARIOS[revision]}`);
+if (ran.size !== SCENARIOS[revision]) fault(`${ran.size} scenarios ran, expected ${SCENARIOS[revision]}`);
 if (faults === 0) console.log(`ok conformance ${revision}: ${ran.size} scenarios`);
 process.exit(faults === 0 ? 0 : 1);

@@ -1,4 +1,4 @@
-// Another program takes the port of a server that died: what the page sends it, and what the page shows.
+// Another program takes the port of a dead server. Checks what the page sends to it and what the page shows.
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { EventEmitter, once } from "node:events";
@@ -7,8 +7,8 @@ import { createServer } from "node:http";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const LIMIT = 30_000; // for anything to come
-const LOST = /console: Failed to load resource/; // the browser says so of every answer that is an error
+const LIMIT = 30_000; // for any request to arrive, in ms
+const LOST = /console: Failed to load resource/; // the browser logs this for each error response
 const PAGE = new URL("../../src/http/page/", import.meta.url);
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 const NONCE = "0123456789abcdef".repeat(4);
@@ -18,14 +18,14 @@ const OTHER_SERVER =
 
 const sign = (key, text) => createHmac("sha256", key).update(text).digest("hex");
 
-/** A program at the port of a server that died. It answers every request with 200, and records all of it. */
+/** A program at the port of a dead server. It responds to each request with 200 and records the request. */
 class Rogue extends EventEmitter {
   constructor({ hello, secrets }) {
     super();
-    this.hello = hello; // what the server answered before, to another nonce
-    this.ticket = secrets.ticket; // as a program knows it that got a request of the page
+    this.hello = hello; // an earlier response of the server, to another nonce
+    this.ticket = secrets.ticket; // a program that got a request of the page knows the ticket
     this.requests = [];
-    this.held = null; // answers that wait for `release`, if they are to
+    this.held = null; // responses that wait for `release`, or null to respond immediately
     this.http = createServer(async (request, response) => {
       let body = "";
       for await (const chunk of request) body += chunk;
@@ -67,7 +67,7 @@ class Rogue extends EventEmitter {
     this.http.closeAllConnections();
   }
 
-  /** Checks that it got none of these secrets, and that the page sent only requests for a proof. */
+  /** Checks that no request has one of these secrets, and that the page sent only requests for a proof. */
   checkRequests(secrets) {
     for (const [name, secret] of Object.entries(secrets))
       for (const request of this.requests)
@@ -77,7 +77,7 @@ class Rogue extends EventEmitter {
   }
 }
 
-/** Returns an answer of the server's hello, and all that another program must not get. */
+/** Returns a hello response of the server, and all secrets that another program must not get. */
 async function secretsOf(host) {
   const hello = await (await fetch(`${host.url}/api/hello?nonce=${NONCE}`)).json();
   const page = readFileSync(fileURLToPath(host.loginFile), "utf8").match(/#(\w+)"/)[1];
@@ -141,7 +141,7 @@ export const attacks = {
       await contact;
       rogue.checkRequests(secrets);
       assert.equal(stored, secrets.key, "the tab keeps the key");
-      // What is typed before the page knows who answers is not sent.
+      // Keys are not sent before the page has verified the server.
       await tab.type("typed-meanwhile");
       await tab.says("#notice", "not connected");
       rogue.release();
@@ -164,7 +164,7 @@ export const attacks = {
     const { secrets } = known;
     await tab.page.goto(host.loginFile);
     await tab.says("#counts", "0 sessions");
-    // Elsewhere the tab keeps what it stored for the page, and does not ask for anything.
+    // On another page the tab keeps its session storage and sends no requests.
     await tab.page.goto("about:blank");
     const rogue = new Rogue(known);
     try {

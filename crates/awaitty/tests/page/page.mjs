@@ -1,4 +1,4 @@
-// Looks at the live page of `awaitty serve` with a real browser: node page.mjs SERVER PICTURES [TEST…]
+// Tests the live page of `awaitty serve` in a real browser: node page.mjs SERVER PICTURES [TEST…]
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,19 +12,19 @@ import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
 import { attacks } from "./attacks.mjs";
 
-const LIMIT = 30_000; // for anything to be seen
-const ROWS = "#term .xterm-rows"; // of the large view
+const LIMIT = 30_000; // for any expected state of the page, in ms
+const ROWS = "#term .xterm-rows"; // the rows of the large view
 const [server, pictures, ...only] = process.argv.slice(2);
 if (!pictures) {
   console.error("usage: page.mjs SERVER PICTURES [TEST…]");
   process.exit(2);
 }
 
-/** A server with a folder of its own, and calls of its tools as an agent makes them. */
+/** A server with a private folder, and calls of its tools. */
 class Server {
   constructor() {
     this.dir = mkdtempSync(join(tmpdir(), "awaitty-page-"));
-    this.said = "";
+    this.log = "";
     const { AWAITTY_SOCKET, TMUX, TMUX_PANE, ...env } = process.env;
     this.env = { ...env, XDG_RUNTIME_DIR: this.dir, TMUX_TMPDIR: this.dir, HISTFILE: "/dev/null" };
   }
@@ -36,14 +36,14 @@ class Server {
       env,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    this.child.stderr.on("data", (text) => (this.said += text));
+    this.child.stderr.on("data", (text) => (this.log += text));
     for await (const line of createInterface({ input: this.child.stdout })) {
-      const told = JSON.parse(line);
-      this.url = told.url;
-      this.loginFile = pathToFileURL(told.page_file).href;
+      const info = JSON.parse(line);
+      this.url = info.url;
+      this.loginFile = pathToFileURL(info.page_file).href;
       break;
     }
-    assert(this.url, "the server says where it is");
+    assert(this.url, "the server prints its URL");
     this.token = readFileSync(file, "utf8").trim();
     return this;
   }
@@ -61,7 +61,7 @@ class Server {
 
   async ask(name, args) {
     const version = "2026-07-28";
-    const answer = await fetch(`${this.url}/mcp`, {
+    const response = await fetch(`${this.url}/mcp`, {
       method: "POST",
       headers: {
         Authorization: `Bearer ${this.token}`,
@@ -86,12 +86,12 @@ class Server {
         },
       }),
     });
-    const said = await answer.text();
-    const json = said
+    const body = await response.text();
+    const json = body
       .split("\n")
       .map((line) => line.replace(/^data: /, ""))
       .findLast((line) => line.startsWith("{"));
-    assert(json, `${name}: ${answer.status} ${said}`);
+    assert(json, `${name}: ${response.status} ${body}`);
     const message = JSON.parse(json);
     assert(message.result, `${name}: ${json}`);
     return message.result;
@@ -108,7 +108,7 @@ class Server {
     return session_id;
   }
 
-  /** A program that prints this with a shell, and stays. */
+  /** Starts a program that runs a script and then waits for input. */
   async prints(name, script, size = { cols: 100, rows: 30 }) {
     const { session_id } = await this.call("spawn", {
       command: "bash",
@@ -120,13 +120,13 @@ class Server {
   }
 }
 
-/** One tab, and everything about it that must never happen. */
+/** A tab of the browser. It collects errors, foreign requests and leaks of the token. */
 class Tab {
   constructor(page, host) {
     this.page = page;
     this.host = host;
     this.wrong = [];
-    this.expected = []; // what the browser may complain of in this test
+    this.expected = []; // patterns of errors that this test causes
   }
 
   static async open(context, host, { width = 1280, height = 800, mobile = false, scheme = "dark" } = {}) {
@@ -153,7 +153,7 @@ class Tab {
       const url = request.url();
       const isOurs = url.startsWith(`${host.url}/`) || url === host.loginFile || url.startsWith("data:");
       if (!isOurs) tab.wrong.push(`a request to ${url}`);
-      // A fragment is in the address of the page only, and never sent.
+      // The browser does not send the fragment of a URL.
       if (url.replace(/#.*/, "").includes(host.token)) tab.wrong.push(`the token is in ${url}`);
     });
     return tab;
@@ -164,10 +164,10 @@ class Tab {
     return this;
   }
 
-  /** Waits until this holds in the page. */
+  /** Waits until the condition holds in the page. */
   async until(what, condition, ...args) {
     try {
-      // By time: frames are not drawn in a tab behind another.
+      // Polls by time, because a background tab draws no frames.
       await this.page.waitForFunction(condition, { polling: 50, timeout: LIMIT }, ...args);
     } catch (error) {
       throw new Error(`not seen: ${what} (${error.message.split("\n")[0]})`);
@@ -206,7 +206,7 @@ class Tab {
     );
   }
 
-  /** Waits until the text of this is another one. */
+  /** Waits until the text of the element differs from `before`. */
   async changes(selector, before) {
     before ??= await this.page.$eval(selector, (element) => element.textContent);
     const check = (selector, before) => document.querySelector(selector).textContent !== before;
@@ -232,7 +232,7 @@ class Tab {
     await this.page.keyboard.type(text);
   }
 
-  /** What happened that must not. */
+  /** Returns the unexpected errors of this tab. */
   async faults() {
     const address = await this.page.evaluate(() => location.href).catch(() => "");
     if (address.includes(this.host.token)) this.wrong.push("the token stays in the address");
@@ -240,7 +240,7 @@ class Tab {
   }
 }
 
-const LOST = /console: Failed to load resource/; // the browser says so of every answer that is an error
+const LOST = /console: Failed to load resource/; // the browser logs this for each error response
 
 const tests = {
   async tiles({ host, tab }) {
@@ -299,7 +299,7 @@ const tests = {
     await tab.enlarge(id);
     await tab.page.click("#term .xterm-screen");
     await tab.type("echo no\n");
-    // What is typed later and seen shows that nothing came before it.
+    // The later output proves that no earlier input arrived.
     await host.call("send_input", { session_id: id, input: "echo agent-$((5*5))\n" });
     await tab.sees(/^agent-25/);
     assert(!(await tab.screen()).includes("echo no"), "nothing is typed without control");
@@ -361,7 +361,7 @@ const tests = {
     await second.page.bringToFront();
     await second.type("echo second-$((2*4))\n");
     await second.sees(/^second-8/);
-    assert(!(await second.screen()).includes("late"), "who lost control cannot type");
+    assert(!(await second.screen()).includes("late"), "a page without control cannot type");
     await tab.page.bringToFront();
     await tab.sees(/^second-8/);
   },
@@ -641,7 +641,7 @@ const tests = {
     await tab.page.click("#copy");
     await tab.says("#notice", "The screen is copied");
     const copied = await tab.page.evaluate(() => navigator.clipboard.readText());
-    assert(copied.includes("the-end"), "a person's copy is");
+    assert(copied.includes("the-end"), "a copy by the person works");
   },
 
   async mouse({ host, tab, context }) {
@@ -660,11 +660,11 @@ const tests = {
     await drag();
     await tab.page.click("#copy");
     await tab.says("#notice", "The selection is copied");
-    assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), "first-row", "who looks on selects");
+    assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), "first-row", "a drag without control selects text");
     await tab.takeControl();
     await drag();
     await tab.sees(/\^\[\[<0;1;1M/);
-    assert.equal((await tab.screen()).match(/<0;1;1M/g).length, 1, "who looked on did not click in the program");
+    assert.equal((await tab.screen()).match(/<0;1;1M/g).length, 1, "the drag without control did not reach the program");
   },
 
   async pane({ host, tab }) {
@@ -718,7 +718,7 @@ const tests = {
     await tab.says("#key-why", "does not know this token");
     assert(
       !(await tab.page.evaluate(() => location.href)).includes("wrong"),
-      "it is taken out of the address all the same",
+      "a wrong token is removed from the address too",
     );
     tab.picture = await tab.page.screenshot();
     await tab.page.type("#token", host.token);
@@ -754,7 +754,7 @@ for (const [name, test] of Object.entries(tests)) {
   for (const [i, tab] of tabs.entries()) {
     const faults = await tab.faults();
     if (faults.length > 0) why ??= new Error(faults.join("; "));
-    // Of several, the last is what the test is about.
+    // Only the last tab is pictured.
     if (i < tabs.length - 1) continue;
     const path = join(pictures, `${name}.png`);
     if (tab.picture && !why) {
@@ -768,7 +768,7 @@ for (const [name, test] of Object.entries(tests)) {
   await context.close();
   await host.end();
   console.log(why ? `FAIL ${name}: ${why.message}` : `ok ${name}`);
-  if (why) console.log(host.said.trimEnd().replace(/^/gm, "  server: "));
+  if (why) console.log(host.log.trimEnd().replace(/^/gm, "  server: "));
   if (why) failed++;
 }
 await browser.close();

@@ -1,4 +1,4 @@
-//! One surface: the command line's `--json`, an MCP client's structured content and the library say the same.
+//! The command line's `--json`, the structured content for MCP clients and the library return the same values.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::client::{Home, Server};
 
-/// A tool, its arguments, and the same as a command line.
-type Step = (&'static str, Value, &'static str);
+/// A tool, its arguments, and the equivalent command line.
+type Call = (&'static str, Value, &'static str);
 
-fn acts() -> Vec<Step> {
+fn calls() -> Vec<Call> {
     let spawn = json!({"command": "sh", "args": ["-c", "echo UP; cat"], "name": "a", "cols": 40, "rows": 6,
         "wait": {"text": "UP"}});
     let hello = json!({"session_id": "a", "input": "hello\n", "wait": {"text": "hello"}});
@@ -39,7 +39,7 @@ fn acts() -> Vec<Step> {
     ]
 }
 
-fn waits() -> Vec<Step> {
+fn waits() -> Vec<Call> {
     let never = json!({"session_id": "a", "pattern": "NEVER", "timeout_ms": 0});
     let change = json!({"session_id": "a", "since": 0, "stable_ms": 0});
     let any = json!({"waits": [{"session_id": "a", "text": "hello"}, {"channel": "d"}]});
@@ -66,9 +66,9 @@ fn waits() -> Vec<Step> {
     ]
 }
 
-/// What depends on the moment is the same in all of them.
-fn without_moments(value: Value) -> Value {
-    const MOMENTS: [&str; 12] = [
+/// Removes the fields that differ between runs.
+fn without_volatile_fields(value: Value) -> Value {
+    const VOLATILE: [&str; 12] = [
         "pid",
         "elapsed_ms",
         "seq",
@@ -85,53 +85,53 @@ fn without_moments(value: Value) -> Value {
     match value {
         Value::Object(fields) => fields
             .into_iter()
-            .filter(|(name, _)| !MOMENTS.contains(&name.as_str()))
-            .map(|(name, value)| (name, without_moments(value)))
+            .filter(|(name, _)| !VOLATILE.contains(&name.as_str()))
+            .map(|(name, value)| (name, without_volatile_fields(value)))
             .collect(),
-        Value::Array(all) => all.into_iter().map(without_moments).collect(),
+        Value::Array(all) => all.into_iter().map(without_volatile_fields).collect(),
         other => other,
     }
 }
 
-async fn by_library(steps: &[Step]) -> Vec<Value> {
+async fn call_library(calls: &[Call]) -> Vec<Value> {
     let awaitty = awaitty::Awaitty::new();
-    let mut answers = Vec::new();
-    for (tool, arguments, _) in steps {
-        answers.push(match awaitty.call(tool, arguments.clone()).await {
-            Ok(answer) => answer.json().clone(),
+    let mut results = Vec::new();
+    for (tool, arguments, _) in calls {
+        results.push(match awaitty.call(tool, arguments.clone()).await {
+            Ok(result) => result.json().clone(),
             Err(error) => json!({"code": error.code, "message": error.message}),
         });
     }
     awaitty.shut_down().await;
-    answers
+    results
 }
 
 #[tokio::test]
-async fn three_ways_say_the_same() {
-    let steps = [acts(), waits()].concat();
-    let tried = steps.iter().map(|(tool, _, _)| *tool);
-    let tried: BTreeSet<&str> = tried.chain(["save_recording", "screenshot"]).collect();
+async fn cli_mcp_and_library_return_the_same_results() {
+    let calls = [calls(), waits()].concat();
+    let called = calls.iter().map(|(tool, _, _)| *tool);
+    let called: BTreeSet<&str> = called.chain(["save_recording", "screenshot"]).collect();
     let all: BTreeSet<&str> = tools::all().map(|tool| tool.name).collect();
-    assert_eq!(tried, all, "every tool is tried");
+    assert_eq!(called, all, "every tool is called");
 
-    let library = by_library(&steps).await;
-    // Each in a world of its own: channels are the host's.
+    let library = call_library(&calls).await;
+    // Separate homes, because all servers of a user share their channels.
     let (home, other) = (Home::new("agree"), Home::new("agree-mcp"));
     let mut client = Server::start(other.command().arg("mcp"));
-    for ((tool, arguments, line), library) in steps.iter().zip(library) {
-        let library = without_moments(library);
-        let mcp = without_moments(client.call(tool, arguments.clone()));
+    for ((tool, arguments, line), library) in calls.iter().zip(library) {
+        let library = without_volatile_fields(library);
+        let mcp = without_volatile_fields(client.call(tool, arguments.clone()));
         assert_eq!(mcp, library, "{tool} {arguments}: MCP and library");
         let words = shell_words::split(line).unwrap();
         let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
         words.insert(1, "--json");
-        let cli = without_moments(home.run(&words).1);
+        let cli = without_volatile_fields(home.run(&words).1);
         assert_eq!(cli, library, "{line}: command line and library");
     }
 }
 
 #[tokio::test]
-async fn three_ways_show_the_same() {
+async fn cli_mcp_and_library_return_the_same_screenshots() {
     let spawn = json!({"command": "printf", "args": ["hello"], "cols": 20, "rows": 2, "wait": {"exit": true}});
     let (home, other) = (Home::new("shown"), Home::new("shown-mcp"));
     let awaitty = awaitty::Awaitty::new();
@@ -144,7 +144,7 @@ async fn three_ways_show_the_same() {
         let image = library.image().unwrap();
         let call = json!({"name": "screenshot", "arguments": {"format": format}});
         let mcp = client.request("tools/call", call)["result"].clone();
-        assert!(mcp["structuredContent"].is_null(), "some clients would show nothing else");
+        assert!(mcp["structuredContent"].is_null(), "some clients hide the image beside it");
         assert_eq!(mcp["content"][1]["mimeType"], image.mime);
         assert_eq!(mcp["_meta"]["awaitty/shown"], *library.json());
         let cli = home.json(&["screenshot", "--format", format]);
@@ -157,10 +157,10 @@ async fn three_ways_show_the_same() {
         assert_eq!(client.call("screenshot", json!({"path": name}))["code"], "denied");
         let path = home.dir.join(&name);
         let path = path.to_str().unwrap();
-        let told = home.json(&["screenshot", "--path", path]);
-        assert_eq!((&told["path"], &told["width"]), (&json!(path), width));
+        let saved = home.json(&["screenshot", "--path", path]);
+        assert_eq!((&saved["path"], &saved["width"]), (&json!(path), width));
         assert_eq!(std::fs::read(path).unwrap(), image.bytes);
-        assert_ne!(home.run(&["screenshot", "--path", path]).0, 0, "it is there already");
+        assert_ne!(home.run(&["screenshot", "--path", path]).0, 0, "the file exists");
         assert_eq!(home.run(&["screenshot", "--path", path, "--force"]).0, 0);
     }
     awaitty.shut_down().await;

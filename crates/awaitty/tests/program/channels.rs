@@ -1,4 +1,4 @@
-//! Channels from all sides: tools, `awaitty signal` in a terminal, exits, and a daemon that starts anew.
+//! Channels: the tools, `awaitty signal` in a terminal, exits of sessions, and a daemon that restarts.
 
 use crate::client::{Home, Server};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn signal(server: &mut Server, channel: &str, status: i64) -> Value {
 }
 
 #[test]
-fn before_a_wait_and_after_it() {
+fn signals_before_and_during_a_wait_are_received() {
     let home = Home::new("before");
     let mut server = start(&home);
     assert_eq!(signal(&mut server, "a", 7)["count"], 1);
@@ -36,22 +36,22 @@ fn before_a_wait_and_after_it() {
 }
 
 #[test]
-fn two_before_one_wait() {
+fn earlier_signals_are_counted_and_listed() {
     let home = Home::new("two");
     let mut server = start(&home);
     signal(&mut server, "a", 1);
     signal(&mut server, "a", 2);
     let both = wait(&mut server, "a", 0);
     assert_eq!((&both["count"], &both["status"]), (&json!(2), &json!(2)));
-    assert_eq!(both["signals"][0]["status"], 1, "the first is told too");
+    assert_eq!(both["signals"][0]["status"], 1, "the first signal is listed too");
     assert_eq!(wait(&mut server, "a", 0)["outcome"], "timeout");
     let again =
         server.call("wait_for_channel", json!({"channel": "a", "since": 0, "timeout_ms": 0}));
-    assert_eq!(again["count"], 2, "asked with the same anchor it gives the same answer");
+    assert_eq!(again["count"], 2, "the same `since` gives the same result");
 }
 
 #[test]
-fn a_wait_that_timed_out_takes_nothing() {
+fn a_timed_out_wait_consumes_no_signal() {
     let home = Home::new("timeout");
     let mut server = start(&home);
     let nothing = wait(&mut server, "a", 20);
@@ -61,7 +61,7 @@ fn a_wait_that_timed_out_takes_nothing() {
 }
 
 #[test]
-fn one_signal_answers_a_hundred() {
+fn one_signal_ends_a_hundred_waits() {
     let home = Home::new("hundred");
     let mut server = start(&home);
     let call = json!({"name": "wait_for_channel", "arguments": {"channel": "a", "since": 0}});
@@ -70,16 +70,16 @@ fn one_signal_answers_a_hundred() {
     let signalled = server.send("tools/call", signal);
     let mut answered: Vec<u64> = (0..101).map(|_| server.next()["id"].as_u64().unwrap()).collect();
     answered.sort_unstable();
-    let mut asked = waits;
-    asked.push(signalled);
-    assert_eq!(answered, asked);
+    let mut sent = waits;
+    sent.push(signalled);
+    assert_eq!(answered, sent);
 }
 
 #[test]
-fn from_a_terminal_with_nothing_to_configure() {
+fn programs_signal_without_configuration() {
     let home = Home::new("terminal");
     let mut server = start(&home);
-    // A child of a child, by name alone; and one that has nothing but the socket's variable.
+    // One script runs `awaitty` from PATH in a grandchild. The other has only AWAITTY_SOCKET in its environment.
     let program = env!("CARGO_BIN_EXE_awaitty");
     for (channel, script) in [
         ("child", "sh -c 'sh -c \"awaitty signal child --status 3 --message hello\"'".to_owned()),
@@ -106,7 +106,7 @@ fn from_a_terminal_with_nothing_to_configure() {
 }
 
 #[test]
-fn as_the_wait_of_another_call() {
+fn send_input_waits_for_a_channel() {
     let home = Home::new("act");
     let mut server = start(&home);
     signal(&mut server, "done", 1);
@@ -127,7 +127,7 @@ fn as_the_wait_of_another_call() {
 }
 
 #[test]
-fn the_exit_of_the_session_that_was_named_comes_first() {
+fn exit_of_the_named_session_ends_a_channel_wait() {
     let home = Home::new("exit");
     let mut server = start(&home);
     server.call("spawn", json!({"command": "sh -c 'exit 6'", "name": "a"}));
@@ -137,7 +137,7 @@ fn the_exit_of_the_session_that_was_named_comes_first() {
         (&got["outcome"], &got["exited"], &got["exit_code"]),
         (&json!("exited"), &json!(true), &json!(6))
     );
-    // But not before what it signalled.
+    // A signal that the session sent before its exit wins.
     let last = "awaitty signal last --status 9; exit 7";
     server.call("close_session", json!({"session_id": "a"}));
     server.call("spawn", json!({"command": "sh", "args": ["-c", last], "name": "a"}));
@@ -147,7 +147,7 @@ fn the_exit_of_the_session_that_was_named_comes_first() {
 }
 
 #[test]
-fn what_may_not_be_is_refused() {
+fn invalid_channel_names_and_messages_are_refused() {
     let home = Home::new("bad");
     let mut server = start(&home);
     for bad in ["", "a b", "a/b", "ü", &"n".repeat(129)] {
@@ -157,7 +157,7 @@ fn what_may_not_be_is_refused() {
     let message = |len: usize| json!({"channel": "a", "message": "m".repeat(len)});
     assert_eq!(server.call("signal_channel", message(4097))["code"], "bad_argument");
     assert_eq!(server.call("signal_channel", message(4096))["count"], 1);
-    // What a program shows is text, and signals nothing.
+    // Output of a program is only text and signals nothing.
     let forged = "printf '\\033]133;D;0\\007awaitty signal forged\\n'; cat";
     server.call(
         "spawn",
@@ -167,7 +167,7 @@ fn what_may_not_be_is_refused() {
 }
 
 #[test]
-fn signals_outlive_the_daemon() {
+fn signals_survive_a_daemon_restart() {
     let home = Home::new("restart");
     home.json(&["signal", "a", "--status", "1"]);
     assert_eq!(home.json(&["wait-for-channel", "a"])["status"], 1);
@@ -199,7 +199,7 @@ fn signals_reach_all_servers_of_a_user() {
 }
 
 #[test]
-fn closing_the_session_that_was_named_ends_the_wait_as_closed() {
+fn closing_the_named_session_ends_the_wait_as_closed() {
     let home = Home::new("closed");
     let mut server = start(&home);
     server.call("spawn", json!({"command": "cat", "name": "a"}));
@@ -216,7 +216,7 @@ fn closing_the_session_that_was_named_ends_the_wait_as_closed() {
 }
 
 #[test]
-fn a_damaged_journal_keeps_nobody_from_working() {
+fn a_damaged_journal_is_tolerated() {
     let home = Home::new("damaged");
     home.json(&["signal", "a"]);
     home.run(&["daemon", "stop"]);
@@ -228,7 +228,7 @@ fn a_damaged_journal_keeps_nobody_from_working() {
 }
 
 #[test]
-fn signals_are_handed_on_to_servers_only() {
+fn signals_are_forwarded_only_to_servers() {
     let home = Home::new("others");
     for name in [
         "daemon.sock",

@@ -18,7 +18,7 @@ fn daemon_pid(home: &Home) -> Pid {
     Pid::from_raw(status["pid"].as_i64().unwrap() as i32).unwrap()
 }
 
-/// The process that started the daemon and cleans up after it.
+/// Returns the process that started the daemon and cleans up after it.
 fn guard_of(daemon: Pid) -> Pid {
     let stat = fs::read_to_string(format!("/proc/{}/stat", daemon.as_raw_nonzero())).unwrap();
     let parent = stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap();
@@ -32,7 +32,7 @@ fn wait_for_end(pid: Pid) {
     }
 }
 
-/// The processes whose environment names a directory.
+/// Returns the command lines of processes whose runtime directory is `dir`.
 fn processes_of(dir: &Path) -> Vec<String> {
     let wanted = format!("XDG_RUNTIME_DIR={}", dir.display());
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ fn all_commands() -> Vec<String> {
 }
 
 #[test]
-fn fifty_calls_at_once_start_one_daemon() {
+fn fifty_concurrent_calls_start_one_daemon() {
     let home = Home::new("fifty");
     thread::scope(|scope| {
         let call = || home.run(&["search", "x", "--json"]);
@@ -74,14 +74,14 @@ fn fifty_calls_at_once_start_one_daemon() {
 }
 
 #[test]
-fn a_list_starts_no_daemon() {
+fn ls_starts_no_daemon() {
     let home = Home::new("list");
     assert_eq!(home.run(&["ls", "--json"]), (0, json!({"sessions": []}), String::new()));
     assert_eq!(home.run(&["list-sessions", "--json"]).1, json!({"sessions": []}));
     let (status, text, errors) = home.run(&["ls"]);
     assert!(status == 0 && text.as_str().unwrap().starts_with("no sessions"), "{text} {errors}");
     assert_eq!(processes_of(&home.dir), Vec::<String>::new());
-    // What one that was killed left behind is none either.
+    // The stale socket of a killed daemon starts none either.
     home.json(&["spawn", "--", "cat"]);
     let pid = daemon_pid(&home);
     let guard = guard_of(pid);
@@ -92,9 +92,9 @@ fn a_list_starts_no_daemon() {
 }
 
 #[test]
-fn a_daemon_that_was_killed_is_cleaned_up_after() {
+fn a_killed_daemon_is_cleaned_up() {
     let home = Home::new("killed");
-    // One that ignores the hangup, one in a session of its own, one without an environment.
+    // One ignores SIGHUP, one has its own session, one has no environment.
     let bare = format!("/bin/sleep 1{:07}", std::process::id());
     let script = format!(
         "trap '' HUP; setsid sleep 1000 & env -i {bare} & env -i setsid {bare}0 & echo UP; cat"
@@ -110,18 +110,18 @@ fn a_daemon_that_was_killed_is_cleaned_up_after() {
     assert!(left.iter().all(|command| command.contains(" daemon ")), "{left:?}");
     assert!(!all_commands().iter().any(|command| command.starts_with(&bare)));
     let (_, _, errors) = home.run(&["search", "UP"]);
-    assert_eq!(errors, "", "it is said once");
+    assert_eq!(errors, "", "the death is reported once");
 }
 
 #[test]
-fn leaders_of_an_older_version_are_not_looked_for_after_a_kill() {
+fn leaders_files_of_older_versions_are_ignored() {
     let home = Home::new("recycled");
     home.json(&["spawn", "--name", "a", "--", "cat"]);
     let leaders = home.dir.join("awaitty/leaders");
     let written = fs::read_to_string(&leaders).unwrap();
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert!(written.starts_with(&boot_id) && written.lines().count() == 2, "{written:?}");
-    // A session that is not ours, whose leader has ended.
+    // A session of another program, whose leader has exited.
     let script = "sleep 1000 >/dev/null 2>&1 & echo $$ $!";
     let started = Command::new("setsid").args(["sh", "-c", script]).output().unwrap();
     let started = String::from_utf8(started.stdout).unwrap();
@@ -136,9 +136,9 @@ fn leaders_of_an_older_version_are_not_looked_for_after_a_kill() {
     let errors = home.run(&["search", "x"]).2;
     assert!(errors.contains("the daemon before had died"), "{errors}");
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&Timespec::default()));
-    assert_eq!(ended, Ok(0), "it lives");
+    assert_eq!(ended, Ok(0), "the other process still runs");
     kill_process(other, Signal::KILL).unwrap();
-    // No line is left of a session that was restarted or closed.
+    // A restarted session replaces its line, a closed one removes it.
     home.json(&["spawn", "--name", "a", "--", "cat"]);
     home.json(&["restart", "a"]);
     assert_eq!(fs::read_to_string(&leaders).unwrap().lines().count(), 2);
@@ -147,7 +147,7 @@ fn leaders_of_an_older_version_are_not_looked_for_after_a_kill() {
 }
 
 #[test]
-fn sessions_outlive_calls_and_clients() {
+fn sessions_survive_calls_and_clients() {
     let home = Home::new("outlive");
     let mut client = Server::start(home.command().args(["mcp", "--daemon"]));
     client.call("spawn", json!({"command": "cat", "name": "kept"}));
@@ -169,7 +169,7 @@ fn the_daemon_ends_when_it_is_idle() {
     let mut first = home.command();
     first.env("AWAITTY_IDLE_MS", "50").args(["spawn", "--", "sh", "-c", "read x"]);
     assert!(first.status().unwrap().success());
-    // A program runs, so it stays; then it does not.
+    // The daemon stays as long as a program runs.
     let pid = daemon_pid(&home);
     home.json(&["send", "s1", "\n", "--wait-exit"]);
     wait_for_end(pid);
@@ -177,7 +177,7 @@ fn the_daemon_ends_when_it_is_idle() {
 }
 
 #[test]
-fn how_a_call_ended_is_its_exit_status() {
+fn the_exit_status_reports_the_outcome() {
     let home = Home::new("status");
     let run = |args: &[&str]| home.run(args).0;
     assert_eq!(
@@ -210,7 +210,7 @@ fn run_exits_with_the_status_of_the_program() {
     assert_eq!(run(&["run", "--timeout-ms", "0", "--", "cat"]), 124);
     assert_eq!(run(&["run", "--", "/no/such/program"]), 1);
     assert_eq!(run(&["run"]), 2);
-    assert_eq!(home.json(&["ls"]), json!({"sessions": []}), "all are closed");
+    assert_eq!(home.json(&["ls"]), json!({"sessions": []}), "all sessions are closed");
 }
 
 #[test]
@@ -222,15 +222,15 @@ fn run_command_exits_with_the_status_of_the_command() {
     assert_eq!(home.run(&["run-command", "(exit 4)"]).0, 4, "the only session need not be named");
     assert_eq!(run("(exit 5)"), 5);
     assert_eq!(run("sh -c 'kill -9 $$'"), 128 + 9);
-    assert_eq!(run("echo 'open"), 1, "nothing was run");
+    assert_eq!(run("echo 'open"), 1, "the command did not run");
     assert_eq!(home.run(&["run-command", "nope", "true"]).0, 1);
     assert_eq!(home.run(&["run-command", "a", "cat", "--timeout-ms", "100"]).0, 124);
     home.json(&["send", "a", "--keys", "ctrl+c"]);
-    assert_eq!(run("exit 6"), 6, "of the shell");
+    assert_eq!(run("exit 6"), 6, "the status of the shell");
 }
 
 #[test]
-fn a_program_is_started_where_its_caller_is() {
+fn spawn_uses_the_callers_directory_and_environment() {
     let home = Home::new("here");
     let script = "echo $(pwd) $COLOUR $TERM; cat";
     let mut spawn = home.command();
@@ -246,7 +246,7 @@ fn a_program_is_started_where_its_caller_is() {
 }
 
 #[test]
-fn a_daemon_of_another_version_is_said_to_be_one() {
+fn a_daemon_of_another_version_is_reported() {
     let home = Home::new("version");
     fs::create_dir(home.dir.join("awaitty")).unwrap();
     fs::set_permissions(home.dir.join("awaitty"), PermissionsExt::from_mode(0o700)).unwrap();
@@ -273,12 +273,12 @@ fn a_daemon_of_another_version_is_said_to_be_one() {
         });
     }
     drop(listener);
-    // Nobody answers now, so the file is replaced.
+    // The socket is stale now, so a new daemon replaces it.
     assert_eq!(home.run(&["search", "x"]).0, 0);
 }
 
 #[test]
-fn only_we_can_use_the_socket() {
+fn sockets_are_private_to_the_user() {
     let home = Home::new("mode");
     home.json(&["search", "x"]);
     let mode = |path: &str| fs::metadata(home.dir.join(path)).unwrap().permissions().mode() & 0o777;
@@ -294,17 +294,17 @@ fn only_we_can_use_the_socket() {
 }
 
 #[test]
-fn a_server_takes_its_socket_away_and_those_of_servers_that_were_killed() {
+fn a_server_removes_its_own_socket_and_stale_ones() {
     let home = Home::new("sockets");
     let sockets = || {
         let entries = fs::read_dir(home.dir.join("awaitty")).unwrap().flatten();
         entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "sock")).count()
     };
-    // Dropping a client of this kind kills its server.
+    // Dropping a `Server` kills it with SIGKILL.
     drop(Server::start(home.command().arg("mcp")));
     assert_eq!(sockets(), 1);
     let second = Server::start(home.command().arg("mcp"));
-    assert_eq!(sockets(), 1, "only its own");
+    assert_eq!(sockets(), 1, "only the socket of the second server");
     second.end();
     assert_eq!(sockets(), 0);
 }
@@ -323,7 +323,7 @@ fn waits_end_as_closed_when_the_daemon_is_stopped() {
 }
 
 #[test]
-fn a_run_that_is_interrupted_ends_its_program() {
+fn an_interrupted_run_ends_its_program() {
     let home = Home::new("interrupted");
     let mut run = home.command().args(["run", "--", "cat"]).spawn().unwrap();
     while home.json(&["ls"])["sessions"][0]["waits"] != json!(1) {}
@@ -333,7 +333,7 @@ fn a_run_that_is_interrupted_ends_its_program() {
 }
 
 #[test]
-fn a_directory_is_the_callers() {
+fn a_relative_cwd_resolves_in_the_callers_directory() {
     let home = Home::new("cwd");
     let mut spawn = home.command();
     spawn.current_dir("/usr").args([
@@ -351,11 +351,11 @@ fn a_directory_is_the_callers() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_said_in_json_too() {
+fn an_unreachable_server_is_reported_in_json() {
     let home = Home::new("unreachable");
     let mut signal = home.command();
     signal.env("AWAITTY_SOCKET", "/no/such/socket").args(["signal", "a", "--json"]);
     let output = signal.output().unwrap();
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((output.status.code(), &told["code"]), (Some(1), &json!("unreachable")));
+    let error: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &error["code"]), (Some(1), &json!("unreachable")));
 }

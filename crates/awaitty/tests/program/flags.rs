@@ -1,17 +1,17 @@
-//! Limits that are set by flags and by the environment, at the edges that they then have.
+//! Limits that flags and environment variables set, each tested at its bounds.
 
 use crate::client::{Server, awaitty};
 use serde_json::{Value, json};
 
-/// Of two calls that do not end by themselves, whichever is taken up first, the other is refused.
-fn refuses_one_of_two(server: &mut Server, call: &Value) {
+/// Sends the same long call twice. Expects that one of them is refused; which one depends on scheduling.
+fn expect_one_refused(server: &mut Server, call: &Value) {
     server.send("tools/call", call.clone());
     server.send("tools/call", call.clone());
     assert_eq!(server.next()["result"]["structuredContent"]["code"], "limit_reached");
 }
 
 #[test]
-fn limits_by_flag() {
+fn flags_set_limits() {
     let flags = ["mcp", "--max-sessions", "1", "--max-waits", "1", "--max-input", "100"];
     let more = ["--max-pattern", "4", "--max-compiled", "2000", "--max-chars", "300"];
     let mut server = Server::start(awaitty().args(flags).args(more));
@@ -30,11 +30,11 @@ fn limits_by_flag() {
     assert_eq!(server.call("wait_for_text", now("abcde"))["code"], "bad_pattern");
     assert_eq!(server.call("wait_for_text", now("\\w+"))["code"], "bad_pattern");
     let long = json!({"name": "wait_for_text", "arguments": {"pattern": "abcd"}});
-    refuses_one_of_two(&mut server, &long);
+    expect_one_refused(&mut server, &long);
 }
 
 #[test]
-fn limits_by_the_environment() {
+fn environment_variables_set_limits() {
     let limits =
         [("AWAITTY_MAX_FRAMES", "2"), ("AWAITTY_SCROLLBACK", "3"), ("AWAITTY_MAX_CALLS", "1")];
     let mut server = Server::start(awaitty().arg("mcp").envs(limits));
@@ -46,11 +46,11 @@ fn limits_by_the_environment() {
         server.call("send_input", sent);
     }
     assert_eq!(server.call("snapshot", json!({"since": seq}))["history_truncated"], true);
-    refuses_one_of_two(&mut server, &json!({"name": "wait_for_exit", "arguments": {}}));
+    expect_one_refused(&mut server, &json!({"name": "wait_for_exit", "arguments": {}}));
 }
 
 #[test]
-fn limits_that_make_no_sense_are_refused() {
+fn invalid_limits_are_refused() {
     for (flag, value) in [
         ("--max-frames", "0"),
         ("--max-chars", "199"),
@@ -58,7 +58,8 @@ fn limits_that_make_no_sense_are_refused() {
         ("--max-scrollback", "9999"),
     ] {
         let output = awaitty().args(["mcp", flag, value]).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && said.contains(&format!("{flag} {value}: ")), "{said}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{flag} {value}");
+        assert!(errors.contains(&format!("{flag} {value}: ")), "{errors}");
     }
 }

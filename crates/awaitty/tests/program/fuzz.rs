@@ -1,7 +1,7 @@
-//! What clients say, broken in every way: the server goes on, answers each request once, and says what was wrong.
+//! Fuzzes the MCP server with malformed messages. It must continue, answer each request once and report what is wrong.
 //!
-//! A file in `tests/fuzz/mcp` is a conversation: the lines that a client sends after the handshake. Each is had with a
-//! server of its own, which finds no programs but `cat` and `true` and may write nowhere but in a folder of the test's.
+//! A file in `tests/fuzz/mcp` is a conversation: the lines that a client sends after the handshake. Each conversation
+//! gets a new server, whose PATH has only `cat` and `true` and which may write only into the folder of the test.
 
 #[path = "../../../core/tests/fuzz/engine.rs"]
 mod engine;
@@ -20,23 +20,22 @@ use serde_json::{Map, Value, json};
 use crate::client::Home;
 use engine::Rng;
 
-/// Conversations of the usual run: about ten seconds.
+/// Number of conversations in a default run, which takes about 10 s.
 const CASES: usize = 150;
 
-/// Lines of a conversation.
+/// The most lines in a conversation.
 const LINES_MAX: usize = 24;
 
-/// When a server that says nothing is given up, so that what it was told is kept. No answer takes nearly as long, on
-/// whatever machine.
-const GIVE_UP: Duration = Duration::from_secs(20);
+/// After this much silence the server has failed and the case is saved. No response takes nearly as long.
+const RESPONSE_MAX: Duration = Duration::from_secs(20);
 
 /// The id of the last request.
 const LAST: &str = "the last";
 
-/// Levels of nesting: more than the parser takes, and than most clients send.
+/// Levels of nesting, which exceed the limit of the JSON parser.
 const DEEP: usize = 200;
 
-/// What is not found by changing bytes.
+/// Byte strings that random changes would rarely produce.
 const TOKENS: &[&[u8]] = &[
     b"\n",
     b"\r\n",
@@ -57,10 +56,10 @@ const TOKENS: &[&[u8]] = &[
     b"\xff\xfe",
 ];
 
-/// The names of programs, sessions and so on that calls are made with, right ones and others.
+/// Returns values for an argument, both valid and invalid ones.
 fn words(tool: &str, name: &str) -> &'static [&'static str] {
     match (tool, name) {
-        // Nothing else is to be started, by whatever comes of it.
+        // No other program may be started.
         ("spawn", "command") => &["cat", "true"],
         (_, "session_id") => &["s1", "s1", "s1", "s2", "one", "nope", "", "tmux:%1", "tmux:a/b"],
         (_, "pattern" | "text") => {
@@ -80,7 +79,7 @@ fn words(tool: &str, name: &str) -> &'static [&'static str] {
     }
 }
 
-/// A tool as it is listed.
+/// A tool of the tool list.
 struct Tool {
     name: String,
     properties: Map<String, Value>,
@@ -100,7 +99,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
-/// A value of the kind that a schema asks for, which may be out of all bounds.
+/// Returns a value of the type that a schema requires. It may be out of range.
 fn value(rng: &mut Rng, tool: &str, name: &str, schema: &Value) -> Value {
     if let Some(any) = schema["anyOf"].as_array() {
         let one = rng.pick(any);
@@ -143,7 +142,7 @@ fn number(rng: &mut Rng) -> Value {
     rng.pick(&numbers).clone()
 }
 
-/// What is in lists of waits and of keys, whose schemas say only that they are objects.
+/// Returns an item of a list of waits or keys, whose schema says only that it is an object.
 fn wait(rng: &mut Rng, tool: &str) -> Value {
     let names =
         ["text", "settled", "change", "exit", "channel", "ready", "command", "session_id", "since"];
@@ -167,7 +166,7 @@ fn wait(rng: &mut Rng, tool: &str) -> Value {
     Value::Object(made)
 }
 
-/// Some of the properties, and now and then one that there is none of.
+/// Returns an object with some of the properties, and sometimes an unknown one.
 fn object(rng: &mut Rng, tool: &str, properties: &Map<String, Value>) -> Value {
     let mut made = Map::new();
     for (name, schema) in properties {
@@ -183,7 +182,7 @@ fn object(rng: &mut Rng, tool: &str, properties: &Map<String, Value>) -> Value {
     Value::Object(made)
 }
 
-/// A request that a client could send.
+/// Returns a valid request or notification.
 fn request(rng: &mut Rng, tools: &[Tool], id: usize) -> Value {
     let uris = ["screen://s1", "output://s1", "screen://nope", "nope", ""];
     let uri = *rng.pick(&uris);
@@ -218,7 +217,7 @@ fn request(rng: &mut Rng, tools: &[Tool], id: usize) -> Value {
     made
 }
 
-/// Changes something anywhere in a value.
+/// Breaks a value at a random place.
 fn break_value(rng: &mut Rng, value: &mut Value) {
     let goes_deeper = rng.below(4) > 0;
     match value {
@@ -256,34 +255,34 @@ fn junk(rng: &mut Rng) -> Value {
 }
 
 fn conversation(rng: &mut Rng, tools: &[Tool], seeds: &[Vec<u8>]) -> Vec<u8> {
-    let mut said = Vec::new();
+    let mut lines = Vec::new();
     if rng.below(4) > 0 {
         let call = json!({"name": "spawn", "arguments": {"command": "cat", "record": true, "name": "one"}});
         let spawn = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": call});
-        said.extend(format!("{spawn}\n").into_bytes());
+        lines.extend(format!("{spawn}\n").into_bytes());
     }
     for id in 1..=1 + rng.below(LINES_MAX) {
         let mut line = request(rng, tools, id);
         match rng.below(10) {
-            0 => said.extend(engine::mutate(rng, seeds, TOKENS)),
+            0 => lines.extend(engine::mutate(rng, seeds, TOKENS)),
             1 => {
                 let whole = vec![line.to_string().into_bytes()];
-                said.extend(engine::mutate(rng, &whole, TOKENS));
+                lines.extend(engine::mutate(rng, &whole, TOKENS));
             }
             2..=4 => {
                 break_value(rng, &mut line);
-                said.extend(line.to_string().into_bytes());
+                lines.extend(line.to_string().into_bytes());
             }
-            _ => said.extend(line.to_string().into_bytes()),
+            _ => lines.extend(line.to_string().into_bytes()),
         }
-        said.push(b'\n');
+        lines.push(b'\n');
     }
-    said
+    lines
 }
 
-/// How often a request is to be answered, by its id: at least, because it is a whole request, and at most.
+/// Returns the least and the largest number of responses for each id. Only a valid request requires a response.
 fn expected(case: &[u8]) -> BTreeMap<String, (usize, usize)> {
-    /// A request without a doubt. That a field is there twice is an error.
+    /// A valid request. A duplicate field is an error.
     #[derive(Deserialize)]
     struct Request {
         jsonrpc: String,
@@ -305,15 +304,15 @@ fn expected(case: &[u8]) -> BTreeMap<String, (usize, usize)> {
         if loose["method"] == "notifications/cancelled" {
             cancelled.insert(key(&loose["params"]["requestId"]));
         }
-        // What is not text is no JSON, even where nobody reads it.
+        // Invalid UTF-8 is not JSON, even in fields that are ignored.
         let strict =
             std::str::from_utf8(line).ok().and_then(|line| serde_json::from_str(line).ok());
         let Some(Request { jsonrpc, id, method, params }) = strict else { continue };
         let is_usable = id.is_string() || id.as_u64().is_some_and(|id| id < 1 << 31);
-        // A stream is answered when it ends, and progress that is asked for is a call that may last.
-        let is_over = method != "subscriptions/listen" && !params.contains_key("_meta");
-        if jsonrpc == "2.0" && is_usable && is_over {
-            // Of two by the same id at a time, which no client may send, the protocol's crate answers one.
+        // A subscription is answered when it ends, and a call with a progress token may last long.
+        let is_short = method != "subscriptions/listen" && !params.contains_key("_meta");
+        if jsonrpc == "2.0" && is_usable && is_short {
+            // rmcp answers one of two concurrent requests with the same id, which the protocol forbids.
             expected.entry(key(&id)).or_default().0 = 1;
         }
     }
@@ -323,7 +322,7 @@ fn expected(case: &[u8]) -> BTreeMap<String, (usize, usize)> {
     expected
 }
 
-/// A server with nothing to harm.
+/// Returns the command of a server that can do no damage.
 fn server(home: &Home) -> Command {
     let mut command = home.command();
     command.args(["mcp", "--call-limit-ms", "30", "--write-dir"]).arg(home.dir.join("work"));
@@ -333,7 +332,7 @@ fn server(home: &Home) -> Command {
     command
 }
 
-/// Reads lines until there are no more.
+/// Reads lines in a thread until EOF.
 fn lines(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -345,16 +344,16 @@ fn lines(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
 }
 
 fn check(home: &Home, case: &[u8]) {
-    let mut child = Ended(server(home).spawn().unwrap());
+    let mut child = KillOnDrop(server(home).spawn().unwrap());
     let mut input = child.0.stdin.take().unwrap();
     let output = lines(child.0.stdout.take().unwrap());
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "fuzz", "version": "1"}});
     let hello =
         json!({"jsonrpc": "2.0", "id": "the first", "method": "initialize", "params": hello});
-    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     let last = json!({"jsonrpc": "2.0", "id": LAST, "method": "tools/call", "params": {"name": "list_sessions"}});
-    writeln!(input, "{hello}\n{begun}").unwrap();
-    // It may go away, which is found out below.
+    writeln!(input, "{hello}\n{initialized}").unwrap();
+    // A write to a server that died fails; the missing responses below report that.
     let _ = input.write_all(case).and_then(|()| writeln!(input, "\n{last}"));
     let expected = expected(case);
     let mut answered: BTreeMap<String, usize> = BTreeMap::new();
@@ -364,16 +363,16 @@ fn check(home: &Home, case: &[u8]) {
             && expected.iter().all(|(id, (least, _))| count(id) >= *least)
     };
     while !is_complete(&answered) {
-        let Ok(line) = output.recv_timeout(GIVE_UP) else {
-            panic!("answers are missing: {answered:?} of {expected:?}; {}", errors(home));
+        let Ok(line) = output.recv_timeout(RESPONSE_MAX) else {
+            panic!("missing responses: got {answered:?} of {expected:?}; {}", errors(home));
         };
         if let Some(id) = check_message(&line) {
             *answered.entry(id).or_default() += 1;
         }
     }
     drop(input);
-    // What is still to come is answers too, until it ends.
-    while let Ok(line) = output.recv_timeout(GIVE_UP) {
+    // Responses may follow until the server exits.
+    while let Ok(line) = output.recv_timeout(RESPONSE_MAX) {
         if let Some(id) = check_message(&line) {
             *answered.entry(id).or_default() += 1;
         }
@@ -387,10 +386,10 @@ fn check(home: &Home, case: &[u8]) {
     assert!(!errors(home).contains("panicked"), "{}", errors(home));
 }
 
-/// A server that is gone when this is.
-struct Ended(std::process::Child);
+/// A server that is killed on drop.
+struct KillOnDrop(std::process::Child);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -401,7 +400,7 @@ fn errors(home: &Home) -> String {
     fs::read_to_string(home.dir.join("stderr")).unwrap_or_default()
 }
 
-/// A message is JSON, and says what was wrong in a way that a program understands; gives the id of an answer.
+/// Checks that a message is valid and that an error has a code. Returns the id of a response.
 fn check_message(line: &str) -> Option<String> {
     let message: Value =
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -419,7 +418,7 @@ fn check_message(line: &str) -> Option<String> {
     message.get("id").filter(|id| !id.is_null()).map(key)
 }
 
-/// An id as it is compared: 3.0 is 3.
+/// Returns an id in the form in which ids are compared: 3.0 equals 3.
 fn key(id: &Value) -> String {
     match id.as_f64().filter(|float| id.is_f64() && float.fract() == 0.0 && float.abs() < 9e15) {
         Some(whole) => format!("{whole:.0}"),

@@ -1,4 +1,4 @@
-//! MCP over HTTP: who is let in, and that everybody gets their own answers.
+//! MCP over HTTP: authentication, isolation of clients, limits and malformed requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::client::Home;
 
-/// A server, which is ended with the test.
+/// A running `awaitty serve`, or another server with a page. Dropping it kills a server that it started.
 pub(crate) struct Serve {
     child: Option<Child>,
     pub(crate) address: String,
     pub(crate) token: String,
-    /// The text of its login file; empty if somebody else has started it.
+    /// The contents of the login file; empty if the test started the server otherwise.
     pub(crate) login: String,
 }
 
@@ -30,14 +30,14 @@ impl Serve {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told: Value = serde_json::from_str(&line).unwrap();
-        let address = told["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
+        let info: Value = serde_json::from_str(&line).unwrap();
+        let address = info["url"].as_str().unwrap().strip_prefix("http://").unwrap().to_owned();
         let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
-        let login = std::fs::read_to_string(told["page_file"].as_str().unwrap()).unwrap();
+        let login = std::fs::read_to_string(info["page_file"].as_str().unwrap()).unwrap();
         Serve { child: Some(child), address, token, login }
     }
 
-    /// Ends the server politely, and waits until it has ended.
+    /// Sends SIGTERM and waits until the server has exited.
     pub(crate) fn stop(mut self) {
         let mut child = self.child.take().unwrap();
         let pid = rustix::process::Pid::from_child(&child);
@@ -45,13 +45,13 @@ impl Serve {
         child.wait().unwrap();
     }
 
-    /// One that somebody else has started.
+    /// Returns a handle for a server that the test started otherwise.
     pub(crate) fn at(address: String, token: String) -> Serve {
         Serve { child: None, address, token, login: String::new() }
     }
 
-    /// Sends a request with these lines in its head; `Host` comes by itself unless it is one of them.
-    pub(crate) fn ask(&self, first: &str, head: &[&str], body: &str) -> Answer {
+    /// Sends a request with these header lines. Adds `Host` unless it is one of them.
+    pub(crate) fn request(&self, first: &str, head: &[&str], body: &str) -> Response {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let mut text = format!("{first} HTTP/1.1\r\nConnection: close\r\n");
@@ -61,21 +61,21 @@ impl Serve {
         head.iter().for_each(|line| text += &format!("{line}\r\n"));
         text += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
         stream.write_all(text.as_bytes()).unwrap();
-        let mut said = String::new();
-        stream.read_to_string(&mut said).unwrap();
-        let (head, body) = said.split_once("\r\n\r\n").unwrap_or((&said, ""));
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (head, body) = response.split_once("\r\n\r\n").unwrap_or((&response, ""));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+        Response { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
-    fn post(&self, head: &[&str], body: &str) -> Answer {
+    fn post(&self, head: &[&str], body: &str) -> Response {
         let accept = "Accept: application/json, text/event-stream";
         let mut all = vec![accept];
         if !head.iter().any(|line| line.to_lowercase().starts_with("content-type:")) {
             all.push("Content-Type: application/json");
         }
         all.extend(head);
-        self.ask("POST /mcp", &all, body)
+        self.request("POST /mcp", &all, body)
     }
 
     pub(crate) fn bearer(&self) -> String {
@@ -87,9 +87,9 @@ impl Serve {
         let body = modern("tools/call", json!({"name": tool, "arguments": arguments}));
         let name = format!("Mcp-Name: {tool}");
         let head = [bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", &name];
-        let answer = self.post(&head, &body);
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        answer.message()["result"].clone()
+        let response = self.post(&head, &body);
+        assert_eq!(response.status, 200, "{}", response.body);
+        response.message()["result"].clone()
     }
 }
 
@@ -102,14 +102,14 @@ impl Drop for Serve {
     }
 }
 
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
-    /// The message in it, which may be an event.
+impl Response {
+    /// Returns the JSON-RPC message in the body, which may be an SSE stream.
     fn message(&self) -> Value {
         let mut lines = self.body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
         let json = lines.rfind(|line| line.starts_with('{')).unwrap();
@@ -127,7 +127,7 @@ fn modern(method: &str, mut params: Value) -> String {
 }
 
 #[test]
-fn nobody_is_let_in_who_may_not() {
+fn unauthorised_requests_are_refused() {
     let home = Home::new("guard");
     let serve = Serve::start(&home, &[]);
     let list = modern("tools/list", json!({}));
@@ -140,7 +140,7 @@ fn nobody_is_let_in_who_may_not() {
     assert_eq!(status(&[]), 401, "no token");
     let wrong = format!("{bearer}x");
     assert_eq!(status(&[&wrong]), 401);
-    assert_eq!(status(&[&bearer[..bearer.len() - 1]]), 401, "a part of it");
+    assert_eq!(status(&[&bearer[..bearer.len() - 1]]), 401, "a truncated token");
     assert_eq!(status(&["Authorization: Bearer"]), 401);
     for origin in ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"] {
         assert_eq!(status(&[&bearer, &format!("Origin: {origin}")]), 403, "{origin}");
@@ -150,35 +150,39 @@ fn nobody_is_let_in_who_may_not() {
     assert_eq!(serve.post(&plain, &list).status, 403);
     assert_eq!(serve.post(&["Content-Type: text/plain", &bearer], &list).status, 415);
     let in_query = format!("POST /mcp?token={}", serve.token);
-    assert_eq!(serve.ask(&in_query, &["Content-Type: application/json"], &list).status, 401);
+    assert_eq!(serve.request(&in_query, &["Content-Type: application/json"], &list).status, 401);
     let preflight = ["Origin: http://evil.example", "Access-Control-Request-Method: POST"];
-    let answer = serve.ask("OPTIONS /mcp", &preflight, "");
-    assert!(answer.status == 403 && !answer.head.contains("access-control"), "{}", answer.head);
+    let response = serve.request("OPTIONS /mcp", &preflight, "");
+    assert!(
+        response.status == 403 && !response.head.contains("access-control"),
+        "{}",
+        response.head
+    );
     let upgrade = ["Connection: Upgrade", "Upgrade: websocket", "Origin: http://evil.example"];
-    assert_eq!(serve.ask("GET /mcp", &upgrade, "").status, 403);
-    assert_eq!(serve.ask("GET /etc/passwd", &[&bearer], "").status, 404);
-    assert_eq!(serve.ask("GET /../../etc/passwd", &[&bearer], "").status, 404);
+    assert_eq!(serve.request("GET /mcp", &upgrade, "").status, 403);
+    assert_eq!(serve.request("GET /etc/passwd", &[&bearer], "").status, 404);
+    assert_eq!(serve.request("GET /../../etc/passwd", &[&bearer], "").status, 404);
 }
 
 #[test]
-fn the_token_is_in_its_file_and_nowhere_else() {
+fn the_token_is_only_in_its_file() {
     let home = Home::new("token");
     let mut serve = Serve::start(&home, &[]);
     let spawn = json!({"command": "env", "rows": 200, "wait": {"exit": true}});
     let shown = serve.call(&serve.bearer(), "spawn", &spawn);
     let child = serve.child.as_mut().unwrap();
     let bytes = |name: &str| std::fs::read(format!("/proc/{}/{name}", child.id())).unwrap();
-    let told = [bytes("cmdline"), bytes("environ"), shown.to_string().into_bytes()].concat();
+    let visible = [bytes("cmdline"), bytes("environ"), shown.to_string().into_bytes()].concat();
     child.kill().unwrap();
     let mut errors = Vec::new();
     child.stderr.take().unwrap().read_to_end(&mut errors).unwrap();
-    let told = String::from_utf8_lossy(&[told, errors].concat()).into_owned();
-    assert!(told.contains("AWAITTY_SESSION") && told.contains("/mcp"), "{told}");
-    assert!(!told.contains(&serve.token), "{told}");
+    let visible = String::from_utf8_lossy(&[visible, errors].concat()).into_owned();
+    assert!(visible.contains("AWAITTY_SESSION") && visible.contains("/mcp"), "{visible}");
+    assert!(!visible.contains(&serve.token), "{visible}");
 }
 
 #[test]
-fn beyond_this_machine_only_if_it_is_meant() {
+fn public_addresses_and_readable_token_files_are_refused() {
     let home = Home::new("beyond");
     let (status, _, errors) = home.run(&["serve", "--bind", "0.0.0.0"]);
     assert!(status == 1 && errors.contains("--i-understand"), "{errors}");
@@ -189,7 +193,7 @@ fn beyond_this_machine_only_if_it_is_meant() {
 }
 
 #[test]
-fn a_token_for_looking_lets_look() {
+fn a_read_token_allows_only_reading() {
     let home = Home::new("looking");
     let file = home.dir.join("read");
     let serve = Serve::start(&home, &["--read-token-file", file.to_str().unwrap()]);
@@ -200,7 +204,7 @@ fn a_token_for_looking_lets_look() {
     assert_eq!(shown["structuredContent"]["text"], "hello");
     let refused = serve.call(&read, "spawn", &json!({"command": "cat"}));
     assert_eq!(refused["structuredContent"]["code"], "denied", "{refused}");
-    // A signal that is given to one is not given to the next, so that is no looking.
+    // Receiving a signal consumes it, so it is not a read.
     let refused = serve.call(&read, "wait_for_channel", &json!({"channel": "c"}));
     assert_eq!(refused["structuredContent"]["code"], "denied", "{refused}");
     assert_eq!(serve.call(&read, "attend", &json!({}))["structuredContent"]["code"], "denied");
@@ -209,20 +213,20 @@ fn a_token_for_looking_lets_look() {
 }
 
 #[test]
-fn a_client_of_the_older_protocol_has_a_session() {
+fn clients_of_the_older_protocol_get_a_session() {
     let home = Home::new("older");
     let serve = Serve::start(&home, &[]);
     let bearer = serve.bearer();
-    let session = format!("Mcp-Session-Id: {}", greet(&serve).1.unwrap());
+    let session = format!("Mcp-Session-Id: {}", initialize(&serve).1.unwrap());
     let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     assert_eq!(serve.post(&[&bearer, &session], &ready).status, 202);
-    let end = serve.ask("DELETE /mcp", &[&bearer, &session], "");
+    let end = serve.request("DELETE /mcp", &[&bearer, &session], "");
     assert!(end.status < 300, "{}", end.status);
     assert_eq!(serve.post(&[&bearer, &session], &ready).status, 404);
 }
 
 #[test]
-fn everybody_gets_their_own_answers() {
+fn concurrent_requests_get_their_own_responses() {
     let home = Home::new("own");
     let serve = Serve::start(&home, &[]);
     std::thread::scope(|scope| {
@@ -240,11 +244,11 @@ fn everybody_gets_their_own_answers() {
     });
 }
 
-/// More than a browser, a scanner or a mistake would open.
+/// Number of idle connections: far more than a browser or a port scanner opens.
 const IDLE: u64 = 10_000;
 
 #[test]
-fn those_who_only_sit_there_are_in_nobodys_way() {
+fn idle_connections_do_not_block_requests() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -254,12 +258,12 @@ fn those_who_only_sit_there_are_in_nobodys_way() {
     let serve = Serve::start(&home, &[]);
     let wait = json!({"channel": "c", "timeout_ms": 120_000});
     std::thread::scope(|scope| {
-        // Somebody waits for an answer all the while.
+        // This request waits during the whole test.
         let waiting = scope.spawn(|| serve.call(&serve.bearer(), "wait_for_channel", &wait));
         let mut idle = Vec::new();
         for i in 0..room {
             let mut stream = TcpStream::connect(&serve.address).unwrap();
-            // Some say nothing, and some begin and go no further.
+            // Half of them send nothing, half send an incomplete request head.
             if i % 2 == 0 {
                 stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: ").unwrap();
             }
@@ -272,7 +276,7 @@ fn those_who_only_sit_there_are_in_nobodys_way() {
 }
 
 #[test]
-fn an_answer_that_takes_long_begins_early() {
+fn a_slow_response_starts_early_with_keep_alives() {
     let home = Home::new("early");
     let serve = Serve::start(&home, &[]);
     let wait =
@@ -280,13 +284,13 @@ fn an_answer_that_takes_long_begins_early() {
     let name = "Mcp-Name: wait_for_channel";
     let bearer = serve.bearer();
     let head = [&*bearer, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", name];
-    let answer = serve.post(&head, &modern("tools/call", wait));
-    assert!(answer.body.contains(": still waiting"), "{}", answer.body);
-    assert_eq!(answer.message()["result"]["structuredContent"]["outcome"], "timeout");
+    let response = serve.post(&head, &modern("tools/call", wait));
+    assert!(response.body.contains(": still waiting"), "{}", response.body);
+    assert_eq!(response.message()["result"]["structuredContent"]["outcome"], "timeout");
 }
 
-/// Greets as a client of the older protocol; gives the status and the session.
-fn greet(serve: &Serve) -> (u16, Option<String>) {
+/// Initializes a client of the older protocol. Returns the status and the session id.
+fn initialize(serve: &Serve) -> (u16, Option<String>) {
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}});
     let body =
@@ -300,7 +304,7 @@ fn greet(serve: &Serve) -> (u16, Option<String>) {
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // Its answer is a stream that need not end.
+    // The response is an SSE stream that may stay open.
     let lines = BufReader::new(stream).lines().map_while(Result::ok);
     let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
     let status = head[0].split(' ').nth(1).unwrap().parse().unwrap();
@@ -308,7 +312,7 @@ fn greet(serve: &Serve) -> (u16, Option<String>) {
 }
 
 #[test]
-fn what_is_asked_for_at_once_has_limits() {
+fn bodies_heads_and_clients_are_limited() {
     let home = Home::new("http-limits");
     let serve = Serve::start(&home, &[]);
     let bearer = serve.bearer();
@@ -320,21 +324,21 @@ fn what_is_asked_for_at_once_has_limits() {
     assert_eq!(serve.post(&modern_head, &long(4 << 20)).status, 200);
     assert_eq!(serve.post(&modern_head, &long((4 << 20) + 1)).status, 413);
     let head = |length: usize| format!("X: {}", "y".repeat(length));
-    assert_eq!(serve.ask("GET /", &[&head(60_000)], "").status, 200);
-    // Where exactly the head ends depends on how it comes: what is read at once is looked at.
-    assert_eq!(serve.ask("GET /", &[&head(300_000)], "").status, 431);
-    // Of clients that are remembered there are a thousand; one that goes makes room.
-    let sessions: Vec<_> = (0..1_000).map(|_| greet(&serve)).collect();
+    assert_eq!(serve.request("GET /", &[&head(60_000)], "").status, 200);
+    // The limit is inexact: the server checks the size after each read.
+    assert_eq!(serve.request("GET /", &[&head(300_000)], "").status, 431);
+    // The server keeps up to 1 000 clients of the older protocol. One that leaves makes room.
+    let sessions: Vec<_> = (0..1_000).map(|_| initialize(&serve)).collect();
     assert!(sessions.iter().all(|(status, session)| *status == 200 && session.is_some()));
-    assert_eq!(greet(&serve).0, 503);
+    assert_eq!(initialize(&serve).0, 503);
     assert_eq!(serve.call(&bearer, "list_sessions", &json!({}))["isError"], false);
     let session = format!("Mcp-Session-Id: {}", sessions[0].1.as_ref().unwrap());
-    assert_eq!(serve.ask("DELETE /mcp", &[&bearer, &session], "").status, 204);
-    assert_eq!(greet(&serve).0, 200);
+    assert_eq!(serve.request("DELETE /mcp", &[&bearer, &session], "").status, 204);
+    assert_eq!(initialize(&serve).0, 200);
 }
 
 #[test]
-fn a_body_that_is_no_message_is_answered_with_an_error_of_json_rpc() {
+fn malformed_bodies_get_json_rpc_errors() {
     let home = Home::new("malformed");
     let serve = Serve::start(&home, &[]);
     let bearer = serve.bearer();
@@ -354,18 +358,18 @@ fn a_body_that_is_no_message_is_answered_with_an_error_of_json_rpc() {
         ("\"text\"", -32600),
     ] {
         for head in [&modern_head[..], &[&*bearer]] {
-            let answer = serve.post(head, body);
+            let response = serve.post(head, body);
             let shown = &body[..body.len().min(20)];
-            assert_eq!(answer.status, 400, "{shown}: {}", answer.body);
-            assert!(answer.head.contains("content-type: application/json"), "{}", answer.head);
-            let error: Value = serde_json::from_str(&answer.body).unwrap();
+            assert_eq!(response.status, 400, "{shown}: {}", response.body);
+            assert!(response.head.contains("content-type: application/json"), "{}", response.head);
+            let error: Value = serde_json::from_str(&response.body).unwrap();
             assert_eq!((&error["jsonrpc"], &error["id"]), (&json!("2.0"), &Value::Null));
             assert_eq!(error["error"]["code"], code, "{shown}");
             assert!(error["error"]["message"].as_str().unwrap().contains("send one"), "{error}");
         }
     }
     let typed = serve.post(&["Content-Type: text/plain", &bearer], "{");
-    assert_eq!(typed.status, 415, "the type is wrong");
-    assert_eq!(serve.post(&[], "{").status, 401, "without a token nothing is read");
+    assert_eq!(typed.status, 415, "the content type is wrong");
+    assert_eq!(serve.post(&[], "{").status, 401, "without a token the body is not read");
     assert_eq!(serve.post(&modern_head, &list).status, 200);
 }

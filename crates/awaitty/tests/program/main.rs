@@ -1,5 +1,5 @@
-//! The program itself: `awaitty mcp`, the daemon and the command line, as processes.
-#![expect(clippy::unwrap_used, reason = "a test may say what it takes for granted")]
+//! Tests of the `awaitty` binary: `awaitty mcp`, `awaitty serve`, the daemon and the command line, as processes.
+#![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod agree;
 mod channels;

@@ -1,4 +1,4 @@
-//! What the protocol has besides tools: prompts, resources, completion; and the choice of tools.
+//! MCP beyond tool calls: prompts, resources, subscriptions, completion and the `--tools` flag.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn names(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_choice_of_tools() {
+fn tools_flag_selects_tools() {
     let home = Home::new("choice");
     for (choice, count) in [("all", 19), ("core", 10), ("spawn,snapshot", 2)] {
         let mut server = Server::start(home.command().args(["mcp", "--tools", choice]));
@@ -36,7 +36,7 @@ fn prompts() {
 }
 
 #[test]
-fn resources_are_listed_read_completed_and_watched() {
+fn resources_are_listed_read_completed_and_subscribed() {
     let home = Home::new("resources");
     let mut server = Server::start(home.command().arg("mcp"));
     let script = "seq 30; echo UP; cat";
@@ -64,12 +64,12 @@ fn resources_are_listed_read_completed_and_watched() {
     server.request("resources/subscribe", json!({"uri": "screen://s1"}));
     let sent =
         server.send("tools/call", json!({"name": "send_input", "arguments": {"input": "x\n"}}));
-    // The answer and the notice come in either order.
+    // The response and the notification arrive in either order.
     let both = [server.next(), server.next()];
     assert!(both.iter().any(|message| message["id"] == json!(sent)), "{both:?}");
     let updated = |message: &&Value| message["method"] == "notifications/resources/updated";
-    let notice = both.iter().find(updated).unwrap();
-    assert_eq!(notice["params"]["uri"], "screen://s1");
+    let notification = both.iter().find(updated).unwrap();
+    assert_eq!(notification["params"]["uri"], "screen://s1");
     server.request("resources/unsubscribe", json!({"uri": "screen://s1"}));
     let sessions = server.call("list_sessions", json!({}));
     server.call("send_input", json!({"input": "y\n", "wait": {"text": "y"}}));
@@ -77,7 +77,7 @@ fn resources_are_listed_read_completed_and_watched() {
 }
 
 #[test]
-fn a_client_of_the_newest_protocol_watches_by_a_stream() {
+fn a_subscription_stream_reports_resource_updates() {
     let home = Home::new("modern");
     let mut server = Server::start_modern(home.command().arg("mcp"));
     server.call("spawn", json!({"command": "cat"}));
@@ -89,7 +89,7 @@ fn a_client_of_the_newest_protocol_watches_by_a_stream() {
     assert_eq!(updated["method"], "notifications/resources/updated");
     assert_eq!(updated["params"]["uri"], "screen://s1");
     server.notify("notifications/cancelled", json!({"requestId": stream}));
-    // It leaves no wait behind: one more wait is all there is.
+    // The cancelled subscription leaves no wait: the call below is the only one.
     let running = json!({"name": "wait_for_exit", "arguments": {"timeout_ms": 60_000}});
     server.send("tools/call", running);
     let waits = |server: &mut Server| {
@@ -99,25 +99,25 @@ fn a_client_of_the_newest_protocol_watches_by_a_stream() {
 }
 
 #[test]
-fn a_wait_that_is_pending_can_be_gone_on_with() {
+fn a_pending_wait_can_be_continued() {
     let home = Home::new("pending");
     let mut server = Server::start(home.command().args(["mcp", "--call-limit-ms", "100"]));
     let script = "stty -echo; echo UP; cat >/dev/null";
     server.call("spawn", json!({"command": "sh", "args": ["-c", script], "wait": {"text": "UP"}}));
-    let mut answer = server.call("send_input", json!({"input": "x\n", "wait": {"settled": 350}}));
-    assert_eq!(answer["outcome"], "pending");
-    while answer["outcome"] == "pending" {
-        let tool = answer["retry_tool"].as_str().unwrap().to_owned();
-        answer = server.call(&tool, answer["retry"].clone());
+    let mut result = server.call("send_input", json!({"input": "x\n", "wait": {"settled": 350}}));
+    assert_eq!(result["outcome"], "pending");
+    while result["outcome"] == "pending" {
+        let tool = result["retry_tool"].as_str().unwrap().to_owned();
+        result = server.call(&tool, result["retry"].clone());
     }
     assert_eq!(
-        (&answer["outcome"], &answer["results"][0]["settled"]),
+        (&result["outcome"], &result["results"][0]["settled"]),
         (&json!("met"), &json!(true))
     );
 }
 
 #[test]
-fn output_that_looks_the_same_is_told_of() {
+fn identical_output_notifies_subscribers() {
     let home = Home::new("same");
     let mut server = Server::start(home.command().arg("mcp"));
     let script = "stty -echo; echo UP; while read n; do yes | head -n $n; done";
@@ -133,7 +133,7 @@ fn output_that_looks_the_same_is_told_of() {
 }
 
 #[test]
-fn options_that_the_daemon_does_not_take_from_a_client_are_refused() {
+fn daemon_clients_cannot_set_server_options() {
     let home = Home::new("refused");
     for option in [["--tools", "core"], ["--call-limit-ms", "100"], ["--max-sessions", "3"]] {
         let (status, _, errors) = home.run(&["mcp", "--daemon", option[0], option[1]]);
@@ -142,14 +142,14 @@ fn options_that_the_daemon_does_not_take_from_a_client_are_refused() {
 }
 
 #[test]
-fn waits_in_one_call_and_completions_up_to_their_limits() {
+fn waits_per_call_and_completions_are_limited() {
     let home = Home::new("many");
     let mut server = Server::start(home.command().arg("mcp"));
     let waits =
         |count: usize| json!({"waits": vec![json!({"channel": "a"}); count], "timeout_ms": 0});
     assert_eq!(server.call("wait_for_any", waits(100))["outcome"], "timeout");
     assert_eq!(server.call("wait_for_any", waits(101))["code"], "bad_argument");
-    // Each session has an id, and these have no names.
+    // Sessions without a name complete to their ids.
     for _ in 0..101 {
         server.call("spawn", json!({"command": "cat", "cols": 1, "rows": 1, "scrollback": 0}));
     }

@@ -1,4 +1,4 @@
-//! Names that are taken: `if_exists`, and `awaitty restart`.
+//! Session names that are in use: `if_exists` and `awaitty restart`.
 
 use std::fs;
 
@@ -21,9 +21,9 @@ fn count(command: &str) -> usize {
         .count()
 }
 
-/// Returns a command line that no other test has.
-fn unique(of: u32) -> String {
-    format!("sleep 1{of}{:07}", std::process::id())
+/// Returns a command line that no other test uses.
+fn unique_command(digit: u32) -> String {
+    format!("sleep 1{digit}{:07}", std::process::id())
 }
 
 fn sessions(server: &mut Server) -> Vec<Value> {
@@ -31,7 +31,7 @@ fn sessions(server: &mut Server) -> Vec<Value> {
 }
 
 #[test]
-fn a_session_that_runs_is_reused_and_one_that_has_exited_is_started_anew() {
+fn reuse_returns_a_running_session_and_restarts_an_exited_one() {
     let home = Home::new("reuse");
     let mut server = Server::start(home.command().arg("mcp"));
     let up = json!({"command": "sh", "args": ["-c", "echo UP; read x"], "name": "a", "cols": 50,
@@ -51,21 +51,25 @@ fn a_session_that_runs_is_reused_and_one_that_has_exited_is_started_anew() {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text.lines().next().unwrap().ends_with(" reused"), "{text}");
     server.call("send_input", json!({"session_id": "a", "input": "\n", "wait": {"exit": true}}));
-    let anew = server.call("spawn", up);
-    assert_eq!((&anew["outcome"], &anew["reused"]), (&json!("met"), &Value::Null), "{anew}");
-    assert_ne!(anew["pid"], first["pid"]);
+    let restarted = server.call("spawn", up);
+    assert_eq!(
+        (&restarted["outcome"], &restarted["reused"]),
+        (&json!("met"), &Value::Null),
+        "{restarted}"
+    );
+    assert_ne!(restarted["pid"], first["pid"]);
     assert_eq!(sessions(&mut server).len(), 1);
 }
 
 #[test]
-fn a_session_that_is_restarted_ends_first() {
+fn restart_ends_the_old_session_first() {
     let home = Home::new("restart");
-    // The only session that there may be gives way, too.
+    // A restart does not count against the limit of sessions.
     let mut server = Server::start(home.command().args(["mcp", "--max-sessions", "1"]));
     let script = "trap 'exec sleep 1000' HUP; echo UP; while :; do read x; done";
-    let deaf =
+    let stubborn =
         json!({"command": "sh", "args": ["-c", script], "name": "a", "wait": {"text": "UP"}});
-    let first = server.call("spawn", deaf);
+    let first = server.call("spawn", stubborn);
     let waiting = json!({"name": "wait_for_text",
         "arguments": {"session_id": "a", "pattern": "NEVER", "timeout_ms": 60_000}});
     let waiting = server.send("tools/call", waiting);
@@ -78,11 +82,11 @@ fn a_session_that_is_restarted_ends_first() {
     assert_eq!((listed.len(), &listed[0]["pid"]), (1, &second["pid"]));
     let third =
         server.call("spawn", json!({"command": "cat", "name": "b", "if_exists": "restart"}));
-    assert_eq!(third["code"], "limit_reached", "no other does");
+    assert_eq!(third["code"], "limit_reached", "a new name counts");
 }
 
 #[test]
-fn nothing_is_ended_for_what_cannot_be_started() {
+fn a_failed_restart_ends_nothing() {
     let home = Home::new("keeps");
     let mut server = Server::start(home.command().arg("mcp"));
     let first = server.call("spawn", json!({"command": "cat", "name": "a"}));
@@ -110,21 +114,21 @@ fn nothing_is_ended_for_what_cannot_be_started() {
 }
 
 #[test]
-fn restarts_at_once_leave_one_program() {
+fn concurrent_restarts_leave_one_program() {
     let home = Home::new("at-once");
     let mut server = Server::start(home.command().arg("mcp"));
-    let command = unique(1);
+    let command = unique_command(1);
     let call = |if_exists: &str| {
         let arguments = json!({"command": command, "name": "a", "if_exists": if_exists});
         json!({"name": "spawn", "arguments": arguments})
     };
     for round in ["restart", "reuse"] {
-        let asked: Vec<u64> = (0..8)
+        let ids: Vec<u64> = (0..8)
             .map(|i| server.send("tools/call", call(if i % 2 == 0 { "restart" } else { round })))
             .collect();
-        for id in asked {
-            let answer = server.answer(id)["result"]["structuredContent"].clone();
-            assert!(answer["pid"].is_i64(), "{answer}");
+        for id in ids {
+            let result = server.answer(id)["result"]["structuredContent"].clone();
+            assert!(result["pid"].is_i64(), "{result}");
         }
         let listed = sessions(&mut server);
         assert!(listed.len() == 1 && listed[0]["state"] == "running", "{listed:?}");
@@ -136,7 +140,7 @@ fn restarts_at_once_leave_one_program() {
 }
 
 #[test]
-fn the_command_line_restarts_a_session_as_it_was_started() {
+fn restart_keeps_command_directory_environment_and_size() {
     let home = Home::new("again");
     let script = "echo $(pwd) $COLOUR $1 $(stty size) $$; cat";
     let mut spawn = home.command();
@@ -153,18 +157,18 @@ fn the_command_line_restarts_a_session_as_it_was_started() {
     let shown = home.json(&["wait-for-text", "a", "9 70"]);
     let line = format!("/usr blue --one 9 70 {}", second["pid"]);
     assert_eq!(shown["screen_text"], line);
-    // What was restarted can be restarted, and what has no name by its id.
+    // A restarted session can be restarted again, and an unnamed one by its id.
     home.json(&["restart", "a"]);
     let unnamed = home.json(&["spawn", "cat"]);
-    let anew = home.json(&["restart", unnamed["session_id"].as_str().unwrap()]);
-    assert!(anew["pid"] != unnamed["pid"] && !is_running(&unnamed["pid"]), "{anew}");
+    let restarted = home.json(&["restart", unnamed["session_id"].as_str().unwrap()]);
+    assert!(restarted["pid"] != unnamed["pid"] && !is_running(&unnamed["pid"]), "{restarted}");
     assert_eq!(home.json(&["ls"])["sessions"].as_array().unwrap().len(), 2);
     let (status, _, errors) = home.run(&["restart", "nope"]);
     assert!(status == 1 && errors.contains("there is no session \"nope\""), "{errors}");
 }
 
 #[test]
-fn a_recorded_session_is_restarted_at_once_without_naming_its_program() {
+fn a_recorded_session_restarts_without_a_command() {
     let home = Home::new("restart-recorded");
     let spawn =
         ["spawn", "--name", "rec", "--record", "--wait-text", "UP", "sh", "-c", "echo UP; read x"];
@@ -175,7 +179,7 @@ fn a_recorded_session_is_restarted_at_once_without_naming_its_program() {
 }
 
 #[test]
-fn a_script_stops_where_a_step_was_refused_or_asks() {
+fn run_steps_exit_status_reports_refusals_and_questions() {
     let home = Home::new("steps-status");
     home.json(&["spawn", "--name", "a", "--wait-ready", "bash", "--norc"]);
     for (step, status) in [
@@ -184,17 +188,17 @@ fn a_script_stops_where_a_step_was_refused_or_asks() {
         (r#"{"secret": "none"}"#, 1),
         (r#"{"run": "read x"}"#, 4),
     ] {
-        let (came, told, _) = home.run(&["run-steps", step]);
-        assert_eq!(came, status, "{step}: {told}");
+        let (exit_status, output, _) = home.run(&["run-steps", step]);
+        assert_eq!(exit_status, status, "{step}: {output}");
     }
 }
 
 #[test]
-fn a_command_line_in_one_word_is_split_and_its_operators_are_explained() {
+fn a_single_argument_is_split_and_shell_operators_are_refused() {
     let home = Home::new("one-word");
     let done = home.json(&["spawn", "--wait-exit", "echo hi there"]);
     assert_eq!(done["screen_text"], "hi there", "{done}");
-    let (status, told, _) = home.run(&["spawn", "--json", "ls | wc -l"]);
+    let (status, error, _) = home.run(&["spawn", "--json", "ls | wc -l"]);
     assert_eq!(status, 1);
-    assert!(told["message"].as_str().unwrap().contains("operator of a shell"), "{told}");
+    assert!(error["message"].as_str().unwrap().contains("operator of a shell"), "{error}");
 }

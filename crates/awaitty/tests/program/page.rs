@@ -1,4 +1,4 @@
-//! The live page's side of the server: what it is told, and a person who takes control.
+//! The HTTP API behind the live page: its events, tickets, control by a person, limits and policy.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::TcpStream;
@@ -14,48 +14,49 @@ use crate::http::Serve;
 const VIEWER: &str = "0123456789abcdef0123456789abcdef";
 const OTHER: &str = "fedcba9876543210fedcba9876543210";
 
-/// A page that looks on.
-struct Looking {
+/// The event stream of an open page.
+struct Page {
     lines: Lines<BufReader<TcpStream>>,
 }
 
-impl Looking {
-    fn open(serve: &Serve, bearer: &str, viewer: &str, big: &str) -> Looking {
+impl Page {
+    fn open(serve: &Serve, bearer: &str, viewer: &str, big: &str) -> Page {
         let mut stream = TcpStream::connect(&serve.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         let place = format!("/api/live?viewer={viewer}&big={big}");
         let head = format!("GET {place} HTTP/1.1\r\nHost: {}\r\n{bearer}\r\n\r\n", serve.address);
         stream.write_all(head.as_bytes()).unwrap();
-        Looking { lines: BufReader::new(stream).lines() }
+        Page { lines: BufReader::new(stream).lines() }
     }
 
-    /// The next that is told of which this holds. Between the lines are the lengths of chunks.
+    /// Reads events until one satisfies `holds`, and returns it. The chunk lengths between the lines are no objects.
     fn until(&mut self, mut holds: impl FnMut(&Value) -> bool) -> Value {
-        let told = self.lines.by_ref().map_while(Result::ok);
-        let mut told = told.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
-        told.find(|told| told.is_object() && holds(told)).expect("the stream goes on")
+        let lines = self.lines.by_ref().map_while(Result::ok);
+        let mut events = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        events.find(|event| event.is_object() && holds(event)).expect("the stream is open")
     }
 
     fn hello(&mut self) -> Value {
-        self.until(|told| told["type"] == "hello")
+        self.until(|event| event["type"] == "hello")
     }
 
-    /// What is painted until that is.
+    /// Waits for a paint event that contains `text`.
     fn painted(&mut self, text: &str) -> Value {
-        self.until(|told| {
-            told["type"] == "paint" && told["data"].as_str().is_some_and(|data| data.contains(text))
+        self.until(|event| {
+            event["type"] == "paint"
+                && event["data"].as_str().is_some_and(|data| data.contains(text))
         })
     }
 
     fn sessions(&mut self, mut holds: impl FnMut(&Value) -> bool) -> Value {
-        self.until(|told| told["type"] == "sessions" && holds(&told["sessions"][0]))
+        self.until(|event| event["type"] == "sessions" && holds(&event["sessions"][0]))
     }
 }
 
 fn post(serve: &Serve, bearer: &str, place: &str, body: &Value) -> (u16, Value) {
     let head = [bearer, "Content-Type: application/json"];
-    let answer = serve.ask(&format!("POST /api/{place}"), &head, &body.to_string());
-    (answer.status, serde_json::from_str(&answer.body).unwrap_or(Value::Null))
+    let response = serve.request(&format!("POST /api/{place}"), &head, &body.to_string());
+    (response.status, serde_json::from_str(&response.body).unwrap_or(Value::Null))
 }
 
 fn control(serve: &Serve, viewer: &str, take: bool) -> (u16, Value) {
@@ -79,10 +80,10 @@ fn hmac(key: &str, text: &str) -> String {
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes the ticket of a token, as the page does; nothing if the server does not prove that it knows the token.
+/// Computes the ticket for a token as the page does. Returns `None` if the server does not prove that it has the token.
 fn ticket(serve: &Serve, token: &str) -> Option<String> {
-    let answer = serve.ask(&format!("GET /api/hello?nonce={VIEWER}"), &[], "");
-    let hello: Value = serde_json::from_str(&answer.body).unwrap();
+    let response = serve.request(&format!("GET /api/hello?nonce={VIEWER}"), &[], "");
+    let hello: Value = serde_json::from_str(&response.body).unwrap();
     let run = hello["run"].as_str().unwrap();
     let key = hmac(token, &format!("awaitty page key\n{run}\n{}", serve.address));
     let proof = json!(hmac(&key, &format!("awaitty page proof\n{VIEWER}")));
@@ -95,17 +96,17 @@ fn page_token(serve: &Serve) -> &str {
 }
 
 #[test]
-fn a_ticket_and_a_login_file_are_for_one_run_of_the_server() {
+fn tickets_and_login_files_are_valid_for_one_run() {
     let home = Home::new("run");
     let first = Serve::start(&home, &[]);
-    // A request without the name of a viewer is refused with 400 once its bearer is let in.
+    // The viewer name is invalid: the server answers 400 if it accepts the bearer token, and 401 otherwise.
     let status = |serve: &Serve, bearer: &str, host: &str| {
         let head = [&*format!("Authorization: Bearer {bearer}"), &*format!("Host: {host}")];
-        serve.ask("GET /api/live?viewer=x", &head, "").status
+        serve.request("GET /api/live?viewer=x", &head, "").status
     };
     let mcp = |bearer: &str| {
         let head = [&*format!("Authorization: Bearer {bearer}"), "Content-Type: application/json"];
-        first.ask("POST /mcp", &head, "{").status
+        first.request("POST /mcp", &head, "{").status
     };
     assert!(!first.login.contains(&first.token), "the login file has no persistent token");
     let old_page_token = page_token(&first);
@@ -116,9 +117,9 @@ fn a_ticket_and_a_login_file_are_for_one_run_of_the_server() {
         assert_eq!(status(&first, ticket, &format!("localhost:{port}")), 401, "another address");
         assert_eq!(mcp(ticket), 401, "a ticket is for the page only");
     }
-    assert_eq!(status(&first, old_page_token, &first.address), 401, "only its ticket is let in");
+    assert_eq!(status(&first, old_page_token, &first.address), 401, "only its ticket is valid");
     assert_eq!((mcp(old_page_token), mcp(&first.token)), (401, 400));
-    // It is killed, and starts again at the same port.
+    // Kills the server and starts another one at the same port.
     let (address, login) = (first.address.clone(), first.login.clone());
     let (port, old_page_token) = (port.to_owned(), old_page_token.to_owned());
     drop(first);
@@ -129,20 +130,20 @@ fn a_ticket_and_a_login_file_are_for_one_run_of_the_server() {
     }
     assert_eq!(ticket(&second, &old_page_token), None);
     assert!(second.login != login && ticket(&second, page_token(&second)).is_some());
-    assert!(ticket(&second, &second.token).is_some(), "the token of the file stays");
+    assert!(ticket(&second, &second.token).is_some(), "the file keeps its token");
 }
 
 #[test]
-fn a_proof_has_a_bounded_nonce_and_checks_who_asks() {
+fn proof_requests_check_nonce_host_and_origin() {
     let home = Home::new("hello");
     let serve = Serve::start(&home, &[]);
     let hello = |count: usize, head: &[&str]| {
         let place = format!("GET /api/hello?nonce={}", "a".repeat(count));
-        serve.ask(&place, head, "").status
+        serve.request(&place, head, "").status
     };
     let statuses = [31, 32, 128, 129].map(|count| hello(count, &[]));
     assert_eq!(statuses, [400, 200, 200, 400]);
-    assert_eq!(serve.ask("GET /api/hello", &[], "").status, 400);
+    assert_eq!(serve.request("GET /api/hello", &[], "").status, 400);
     assert_eq!(hello(32, &["Host: evil.example"]), 403);
     assert_eq!(hello(32, &["Origin: null"]), 403);
 }
@@ -153,8 +154,8 @@ fn a_person_takes_control_and_gives_it_back() {
     let serve = Serve::start(&home, &[]);
     let bearer = serve.bearer();
     spawn(&serve, "bash --norc");
-    assert_eq!(control(&serve, VIEWER, true).0, 400, "nobody looks on by that name");
-    let mut page = Looking::open(&serve, &bearer, VIEWER, "s1");
+    assert_eq!(control(&serve, VIEWER, true).0, 400, "no page has this viewer name");
+    let mut page = Page::open(&serve, &bearer, VIEWER, "s1");
     assert_eq!(page.hello()["can_control"], true);
     assert_eq!(typed(&serve, VIEWER, "x").1["code"], "not_in_control");
     let size = json!({"viewer": VIEWER, "session_id": "s1", "cols": 100, "rows": 20});
@@ -162,7 +163,7 @@ fn a_person_takes_control_and_gives_it_back() {
     let (_, taken) = control(&serve, VIEWER, true);
     page.sessions(|session| session["control"]["viewer"] == VIEWER);
 
-    // An agent cannot type, resize or close, and is told what to do; its waits go on.
+    // An agent cannot type, resize or close. The error names the channel to wait for. Its waits continue.
     for (tool, arguments) in [
         ("send_input", json!({"input": "echo agent\n"})),
         ("run_command", json!({"command": "echo agent"})),
@@ -188,9 +189,9 @@ fn a_person_takes_control_and_gives_it_back() {
     });
     page.painted("by-hand-42");
     assert_eq!(post(&serve, &bearer, "resize", &size).0, 200);
-    page.until(|told| told["type"] == "paint" && told["cols"] == 100);
+    page.until(|event| event["type"] == "paint" && event["cols"] == 100);
 
-    // It is given back, and the next input of an agent says from when to when, of both times.
+    // The person gives control back twice. The next input of an agent reports one range that covers both times.
     assert_eq!(control(&serve, VIEWER, false).0, 200);
     assert_eq!(control(&serve, VIEWER, true).0, 200);
     let denied =
@@ -202,32 +203,32 @@ fn a_person_takes_control_and_gives_it_back() {
         serve.call(&bearer, "wait_for_channel", &json!({"channel": "control:s1", "since": 1}));
     assert_eq!(back["structuredContent"]["outcome"], "met");
     let sent = serve.call(&bearer, "send_input", &json!({"input": "echo first\n"}));
-    let told = json!({"from": had["from_seq"], "to": had["to_seq"]});
-    assert_eq!(sent["structuredContent"]["human_had_control"], told);
+    let range = json!({"from": had["from_seq"], "to": had["to_seq"]});
+    assert_eq!(sent["structuredContent"]["human_had_control"], range);
     let sent = serve.call(&bearer, "send_input", &json!({"input": "echo second\n"}));
     assert_eq!(sent["structuredContent"]["human_had_control"], Value::Null);
     page.painted("second");
 }
 
 #[test]
-fn control_goes_to_whoever_takes_it_last_and_ends_with_the_page() {
+fn control_belongs_to_the_last_taker_until_its_page_closes() {
     let home = Home::new("lease");
     let serve = Serve::start(&home, &[]);
     let bearer = serve.bearer();
     spawn(&serve, "cat");
-    let mut page = Looking::open(&serve, &bearer, VIEWER, "s1");
-    let mut other = Looking::open(&serve, &bearer, OTHER, "s1");
+    let mut page = Page::open(&serve, &bearer, VIEWER, "s1");
+    let mut other = Page::open(&serve, &bearer, OTHER, "s1");
     page.hello();
     other.hello();
     assert_eq!(control(&serve, VIEWER, true).0, 200);
     assert_eq!(control(&serve, OTHER, true).0, 200);
-    // Whose it is now is nobody's business.
+    // The stream does not reveal the name of another viewer.
     page.sessions(|session| session["control"]["viewer"] == "");
     assert_eq!(typed(&serve, VIEWER, "mine\r").1["code"], "not_in_control");
     assert_eq!(control(&serve, VIEWER, false).1["code"], "not_in_control");
     assert_eq!(typed(&serve, OTHER, "theirs\r").0, 200);
     page.painted("theirs");
-    // A page that is gone, and does not come again, has no control.
+    // A page that disconnects and does not return loses control.
     drop(other);
     let back = serve.call(
         &bearer,
@@ -240,107 +241,114 @@ fn control_goes_to_whoever_takes_it_last_and_ends_with_the_page() {
 }
 
 #[test]
-fn the_page_needs_no_token_and_all_that_it_asks_for_does() {
+fn only_the_static_page_needs_no_token() {
     let home = Home::new("files");
     let read_file = home.dir.join("read");
     let serve = Serve::start(&home, &["--read-token-file", read_file.to_str().unwrap()]);
     spawn(&serve, "cat");
-    let page = serve.ask("GET /", &[], "");
+    let page = serve.request("GET /", &[], "");
     assert_eq!(page.status, 200);
     let nonce =
         page.body.split("name=\"nonce\" content=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(nonce.len() >= 32 && page.head.contains(&format!("'nonce-{nonce}'")), "{}", page.head);
     assert!(page.head.contains("script-src 'self';"), "{}", page.head);
     for file in ["/page.js", "/page.css", "/vendor/xterm.mjs", "/vendor/xterm.css", "/icon.svg"] {
-        let answer = serve.ask(&format!("GET {file}"), &[], "");
-        assert!(answer.status == 200 && answer.head.contains("nosniff"), "{file}: {}", answer.head);
+        let response = serve.request(&format!("GET {file}"), &[], "");
+        assert!(
+            response.status == 200 && response.head.contains("nosniff"),
+            "{file}: {}",
+            response.head
+        );
     }
-    assert_eq!(serve.ask("GET /vendor/../page.rs", &[], "").status, 404);
-    assert_eq!(serve.ask("GET /", &["Host: evil.example"], "").status, 403);
+    assert_eq!(serve.request("GET /vendor/../page.rs", &[], "").status, 404);
+    assert_eq!(serve.request("GET /", &["Host: evil.example"], "").status, 403);
     let live = format!("GET /api/live?viewer={VIEWER}");
-    assert_eq!(serve.ask(&live, &[], "").status, 401);
+    assert_eq!(serve.request(&live, &[], "").status, 401);
     let with_token = format!("{live}&token={}", serve.token);
-    assert_eq!(serve.ask(&with_token, &[], "").status, 401);
-    assert_eq!(serve.ask(&live, &[&serve.bearer(), "Origin: null"], "").status, 403);
+    assert_eq!(serve.request(&with_token, &[], "").status, 401);
+    assert_eq!(serve.request(&live, &[&serve.bearer(), "Origin: null"], "").status, 403);
     for bad in ["x".repeat(15), "x".repeat(65), format!("{}%20", "x".repeat(20))] {
         let live = format!("GET /api/live?viewer={bad}");
-        assert_eq!(serve.ask(&live, &[&serve.bearer()], "").status, 400, "{bad}");
+        assert_eq!(serve.request(&live, &[&serve.bearer()], "").status, 400, "{bad}");
     }
     for good in ["x".repeat(16), "x".repeat(64)] {
-        Looking::open(&serve, &serve.bearer(), &good, "s1").hello();
+        Page::open(&serve, &serve.bearer(), &good, "s1").hello();
     }
     for place in ["control", "input", "resize"] {
         let body = json!({"viewer": VIEWER, "session_id": "s1", "take": true, "data": "x", "cols": 1, "rows": 1});
         assert_eq!(post(&serve, "X: y", place, &body).0, 401, "{place}");
         let evil = [&*serve.bearer(), "Content-Type: text/plain", "Origin: http://evil.example"];
-        assert_eq!(serve.ask(&format!("POST /api/{place}"), &evil, &body.to_string()).status, 403);
-        // Whoever may look may not do.
+        assert_eq!(
+            serve.request(&format!("POST /api/{place}"), &evil, &body.to_string()).status,
+            403
+        );
+        // A read token does not allow actions.
         let read = std::fs::read_to_string(&read_file).unwrap();
         let read = format!("Authorization: Bearer {}", read.trim());
         assert_eq!(post(&serve, &read, place, &body).0, 403, "{place}");
-        let mut looking = Looking::open(&serve, &read, VIEWER, "s1");
-        assert_eq!(looking.hello()["can_control"], false);
+        let mut page = Page::open(&serve, &read, VIEWER, "s1");
+        assert_eq!(page.hello()["can_control"], false);
         assert_eq!(post(&serve, &serve.bearer(), place, &json!({"viewer": VIEWER})).0, 400);
         let unknown = json!({"viewer": VIEWER, "session_id": "s9", "take": true, "data": "x", "cols": 1, "rows": 1});
         assert_eq!(post(&serve, &serve.bearer(), place, &unknown).0, 404);
     }
-    // What is sent at once has a limit.
+    // The size of a body is limited.
     let long =
         |count: usize| json!({"viewer": VIEWER, "session_id": "s1", "data": "x".repeat(count)});
-    let around = long(0).to_string().len();
-    let input = |count: usize| post(&serve, &serve.bearer(), "input", &long(count - around)).0;
+    let overhead = long(0).to_string().len();
+    let input = |count: usize| post(&serve, &serve.bearer(), "input", &long(count - overhead)).0;
     assert_eq!((input(1 << 20), input((1 << 20) + 1)), (409, 413));
 }
 
 #[test]
-fn whoever_reads_slowly_slows_nobody_down() {
+fn slow_viewers_do_not_slow_the_session() {
     let home = Home::new("slow");
     let serve = Serve::start(&home, &[]);
     spawn(&serve, "bash --norc");
-    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    let mut page = Page::open(&serve, &serve.bearer(), VIEWER, "s1");
     page.hello();
-    // Nobody reads meanwhile; what is not read would fill every buffer on the way many times over.
+    // The test does not read the stream meanwhile. The output exceeds all buffers between the server and the test.
     let flood = json!({"command": "for i in 1 2 3; do seq 1000000 1400000; done; echo all-$((40+2))", "max_chars": 1000, "timeout_ms": 120_000});
     let ran = serve.call(&serve.bearer(), "run_command", &flood)["structuredContent"].clone();
     assert_eq!((&ran["outcome"], &ran["exit_code"]), (&json!("met"), &json!(0)), "{ran}");
-    // Then they are shown what is there now, and not all that has been.
+    // The page then gets the current screen, not all screens in between.
     let mut paints = 0;
-    page.until(|told| {
-        paints += u32::from(told["type"] == "paint");
-        told["data"].as_str().is_some_and(|data| data.contains("all-42"))
+    page.until(|event| {
+        paints += u32::from(event["type"] == "paint");
+        event["data"].as_str().is_some_and(|data| data.contains("all-42"))
     });
     assert!(paints < 1_000, "{paints} paints");
 }
 
 #[test]
-fn an_agent_on_stdio_can_be_looked_at() {
+fn mcp_web_serves_the_page() {
     let home = Home::new("web");
     let token_file = home.dir.join("token");
     let mut command = home.command();
     command.args(["mcp", "--web", "--port", "0", "--token-file"]).arg(&token_file);
     command.stderr(std::process::Stdio::piped());
     let mut agent = Server::start(&mut command);
-    let mut said = BufReader::new(agent.stderr()).lines().map_while(Result::ok);
-    let line = said.find(|line| line.contains("the page is at")).unwrap();
+    let mut log = BufReader::new(agent.stderr()).lines().map_while(Result::ok);
+    let line = log.find(|line| line.contains("the page is at")).unwrap();
     let address = line.split("http://").nth(1).unwrap().split(": ").next().unwrap().to_owned();
     let login_file = line.split("file://").nth(1).unwrap().split(' ').next().unwrap().to_owned();
     let token = std::fs::read_to_string(&token_file).unwrap().trim().to_owned();
     assert!(!line.contains(&token));
-    // The file that lets in leads to the page, is its owner's alone, and goes with the server.
+    // The login file links to the page, only its owner can read it, and it is deleted when the server exits.
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&login_file).unwrap().permissions().mode() & 0o777, 0o600);
     let login = std::fs::read_to_string(&login_file).unwrap();
     assert!(login.contains(&format!("\"http://{address}/#")) && !login.contains(&token));
     agent.call("spawn", json!({"command": "bash -c 'echo seen; cat'"}));
     let serve = Serve::at(address, token);
-    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    let mut page = Page::open(&serve, &serve.bearer(), VIEWER, "s1");
     page.painted("seen");
     agent.end();
     assert!(!std::path::Path::new(&login_file).exists());
 }
 
 #[test]
-fn of_commands_the_newest_are_told() {
+fn only_the_newest_commands_are_sent() {
     let home = Home::new("timeline");
     let serve = Serve::start(&home, &[]);
     spawn(&serve, "bash --norc");
@@ -348,9 +356,9 @@ fn of_commands_the_newest_are_told() {
         let run = json!({"command": format!("(exit {})", i % 3)});
         serve.call(&serve.bearer(), "run_command", &run);
     }
-    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
-    let told = page.until(|told| told["type"] == "commands");
-    let commands = told["commands"].as_array().unwrap();
+    let mut page = Page::open(&serve, &serve.bearer(), VIEWER, "s1");
+    let event = page.until(|event| event["type"] == "commands");
+    let commands = event["commands"].as_array().unwrap();
     assert_eq!(commands.len(), 200);
     assert_eq!(
         (&commands[0]["command"], &commands[0]["exit_code"]),
@@ -363,10 +371,10 @@ fn of_commands_the_newest_are_told() {
 }
 
 #[test]
-fn what_an_agent_has_sent_is_not_typed_after_a_person_has_control() {
+fn taking_control_discards_queued_agent_input() {
     let home = Home::new("instant");
     let serve = Serve::start(&home, &[]);
-    // It reads nothing until it is told to, and then until the person's word has come.
+    // The program reads nothing until the test writes to the FIFO, and then reads until the person's input arrives.
     let go = home.dir.join("go");
     assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
     let script = "import os,sys,tty\ntty.setraw(0)\nprint('UP',flush=True)\nopen(sys.argv[1]).read()\nall=b''\n\
@@ -375,7 +383,7 @@ fn what_an_agent_has_sent_is_not_typed_after_a_person_has_control() {
     let wait = json!({"text": "UP"});
     let spawn = json!({"command": "python3", "args": ["-c", script, go], "wait": wait});
     serve.call(&serve.bearer(), "spawn", &spawn);
-    let mut page = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
+    let mut page = Page::open(&serve, &serve.bearer(), VIEWER, "s1");
     page.hello();
     let sent = serve.call(&serve.bearer(), "send_input", &json!({"input": "x".repeat(300_000)}));
     assert_eq!(sent["structuredContent"]["sent_bytes"], 300_000);
@@ -393,7 +401,7 @@ fn what_an_agent_has_sent_is_not_typed_after_a_person_has_control() {
 }
 
 #[test]
-fn an_agent_has_its_tools_even_if_there_can_be_no_page() {
+fn mcp_web_works_when_its_port_is_taken() {
     let home = Home::new("taken");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
@@ -404,7 +412,7 @@ fn an_agent_has_its_tools_even_if_there_can_be_no_page() {
 }
 
 #[test]
-fn the_policy_holds_for_the_page_and_its_acts_are_in_the_audit_log() {
+fn page_actions_obey_the_policy_and_are_audited() {
     let home = Home::new("page-policy");
     let (policy, log) = (home.dir.join("policy.toml"), home.dir.join("audit.log"));
     std::fs::write(&policy, "[sessions]\ntype = [\"s2\"]\n[audit]\nfile = \"audit.log\"\n")
@@ -412,8 +420,8 @@ fn the_policy_holds_for_the_page_and_its_acts_are_in_the_audit_log() {
     let serve = Serve::start(&home, &["--policy", policy.to_str().unwrap()]);
     spawn(&serve, "cat");
     spawn(&serve, "cat");
-    let mut looking = Looking::open(&serve, &serve.bearer(), VIEWER, "s1");
-    looking.hello();
+    let mut page = Page::open(&serve, &serve.bearer(), VIEWER, "s1");
+    page.hello();
     let on = |session: &str, body: Value| {
         let mut body = body;
         body["viewer"] = json!(VIEWER);
@@ -425,16 +433,16 @@ fn the_policy_holds_for_the_page_and_its_acts_are_in_the_audit_log() {
         ("input", json!({"data": "forged"})),
         ("resize", json!({"cols": 20, "rows": 5})),
     ] {
-        let (status, answer) = post(&serve, &serve.bearer(), place, &on("s1", body));
-        assert!(status == 409 && answer["code"] == "denied", "{place}: {answer}");
-        assert!(answer["error"].as_str().unwrap().contains("sessions.type"), "{answer}");
+        let (status, response) = post(&serve, &serve.bearer(), place, &on("s1", body));
+        assert!(status == 409 && response["code"] == "denied", "{place}: {response}");
+        assert!(response["error"].as_str().unwrap().contains("sessions.type"), "{response}");
     }
     let (status, _) = post(&serve, &serve.bearer(), "control", &on("s2", json!({"take": true})));
     assert_eq!(status, 200);
     let body = on("s2", json!({"data": "my-password\r"}));
     assert_eq!(post(&serve, &serve.bearer(), "input", &body).0, 200);
-    drop(looking);
-    // The log is complete when the server has ended.
+    drop(page);
+    // The log is complete when the server has exited.
     serve.stop();
     let text = std::fs::read_to_string(log).unwrap();
     let logged = |tool: &str, outcome: &str| {

@@ -1,4 +1,4 @@
-//! Panes of tmux: of a person's server, which is left as it was, and of our own.
+//! Panes of tmux: those of a person's server, which must not change otherwise, and those of awaitty's own server.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Home, Server};
 
-/// A person's tmux server, which is ended with the test.
+/// A person's tmux server. Dropping it kills this server and awaitty's.
 struct Tmux<'a> {
     home: &'a Home,
 }
@@ -50,10 +50,10 @@ fn server(home: &Home) -> Server {
 
 const PANE: &str = "tmux:%0";
 
-/// A pane of a person's in a window of its own.
+/// Opens a window in the person's server. Returns the session id of its pane.
 fn window(tmux: &Tmux<'_>, command: &str) -> String {
-    let made = tmux.run(&["new-window", "-d", "-P", "-F", "#{pane_id}", command]);
-    format!("tmux:{}", made.trim_end())
+    let pane = tmux.run(&["new-window", "-d", "-P", "-F", "#{pane_id}", command]);
+    format!("tmux:{}", pane.trim_end())
 }
 
 fn send(server: &mut Server, input: &str, wait: Value) -> Value {
@@ -61,14 +61,14 @@ fn send(server: &mut Server, input: &str, wait: Value) -> Value {
 }
 
 #[test]
-fn a_pane_is_a_session_like_any_other() {
+fn a_pane_works_as_a_session() {
     let home = Home::new("pane");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
     let listed = server.call("list_sessions", json!({}));
     assert_eq!(listed["sessions"][0]["session_id"], PANE, "{listed}");
     assert_eq!(listed["sessions"][0]["command"], "bash");
-    assert!(!tmux.is_piped(), "looking at the list changes nothing");
+    assert!(!tmux.is_piped(), "list_sessions attaches to nothing");
     let seen = server.call("snapshot", json!({"session_id": PANE}));
     assert_eq!(seen["size"], json!({"cols": 80, "rows": 24}), "{seen}");
     let met = send(&mut server, "seq 30; echo $((40+2))\n", json!({"text": "^42$"}));
@@ -78,7 +78,7 @@ fn a_pane_is_a_session_like_any_other() {
     assert_eq!((&ran["output"], &ran["exit_code"]), (&json!("x"), &json!(3)), "{ran}");
     let ready = json!({"waits": [{"session_id": PANE, "ready": true}]});
     assert_eq!(server.call("wait_for_any", ready)["outcome"], "met");
-    // It came by a pipe; tmux shows the same.
+    // Our screen comes from the pipe and must equal tmux's own.
     let ours = server.call("snapshot", json!({"session_id": PANE}))["text"].clone();
     let theirs = tmux.run(&["capture-pane", "-p", "-t", "%0"]);
     assert_eq!(ours.as_str().unwrap().trim_end(), theirs.trim_end());
@@ -89,7 +89,7 @@ fn a_pane_is_a_session_like_any_other() {
 }
 
 #[test]
-fn nothing_is_left_in_a_persons_server() {
+fn detaching_leaves_a_persons_server_unchanged() {
     let home = Home::new("left");
     let tmux = Tmux::start(&home);
     let before =
@@ -100,8 +100,8 @@ fn nothing_is_left_in_a_persons_server() {
     one.call("close_session", json!({"session_id": PANE}));
     while tmux.is_piped() {}
     one.call("snapshot", json!({"session_id": PANE}));
-    assert!(tmux.is_piped(), "it can be had again");
-    // Dropping kills it.
+    assert!(tmux.is_piped(), "the pane can be attached again");
+    // Dropping kills the server with SIGKILL.
     drop(one);
     while tmux.is_piped() {}
     let after =
@@ -112,7 +112,7 @@ fn nothing_is_left_in_a_persons_server() {
 }
 
 #[test]
-fn a_persons_pipe_and_copy_mode_are_left_alone() {
+fn a_persons_pipe_and_copy_mode_are_kept() {
     let home = Home::new("theirs");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
@@ -127,7 +127,7 @@ fn a_persons_pipe_and_copy_mode_are_left_alone() {
     assert_eq!(numbers, (1..=100).chain([42]).collect::<Vec<_>>(), "{read}");
     let ran = server.call("run_command", json!({"session_id": PANE, "command": "echo hi"}));
     assert_eq!(ran["code"], "unsupported", "{ran}");
-    assert!(tmux.is_piped(), "theirs");
+    assert!(tmux.is_piped(), "the person's pipe is kept");
     tmux.run(&["pipe-pane", "-t", "%0"]);
     tmux.run(&["copy-mode", "-t", "%0"]);
     let refused = send(&mut server, "echo $((1+1))\n", json!({"text": "^2$"}));
@@ -137,7 +137,7 @@ fn a_persons_pipe_and_copy_mode_are_left_alone() {
 }
 
 #[test]
-fn what_is_spawned_in_tmux_outlives_us_and_is_found_again() {
+fn spawned_panes_survive_a_server_restart() {
     let home = Home::new("own");
     let _tmux = Tmux { home: &home };
     let mut first = server(&home);
@@ -165,7 +165,7 @@ fn what_is_spawned_in_tmux_outlives_us_and_is_found_again() {
 }
 
 #[test]
-fn our_own_pane_is_typed_into_only_by_force() {
+fn input_to_the_servers_own_pane_needs_force() {
     let home = Home::new("mine");
     let tmux = Tmux::start(&home);
     let socket = tmux.run(&["display-message", "-p", "#{socket_path},#{pid},0"]);
@@ -186,7 +186,7 @@ fn our_own_pane_is_typed_into_only_by_force() {
 }
 
 #[test]
-fn a_program_gets_a_window_in_a_persons_session() {
+fn spawn_opens_a_window_in_a_persons_session() {
     let home = Home::new("window");
     let tmux = Tmux::start(&home);
     tmux.run(&["rename-session", "work"]);
@@ -203,7 +203,7 @@ fn a_program_gets_a_window_in_a_persons_session() {
     assert_eq!(
         tmux.run(&["display-message", "-p", "#{window_index}"]),
         "0\n",
-        "they look at the same window"
+        "the active window is unchanged"
     );
     assert_eq!(before, tmux.run(&["show-options", "-A", "-t", "work"]));
     first.end();
@@ -211,7 +211,7 @@ fn a_program_gets_a_window_in_a_persons_session() {
     let ended = json!({"session_id": "helper", "input": "on\n", "wait": {"exit": true}});
     assert_eq!(second.call("send_input", ended)["exit_code"], 4);
     second.end();
-    // What is left of it is found as well.
+    // The dead pane is still found by its name.
     let mut third = server(&home);
     let seen = third.call("snapshot", json!({"session_id": "helper"}));
     assert_eq!((&seen["state"], &seen["exit_code"]), (&json!("exited"), &json!(4)), "{seen}");
@@ -222,7 +222,7 @@ fn a_program_gets_a_window_in_a_persons_session() {
 }
 
 #[test]
-fn other_servers_are_listed_when_they_are_named() {
+fn the_tmux_socket_flag_adds_servers() {
     let home = Home::new("others");
     let tmux = Tmux::start(&home);
     tmux.run(&["-L", "other", "-f", "/dev/null", "new-session", "-d", "exec cat"]);
@@ -239,11 +239,12 @@ fn other_servers_are_listed_when_they_are_named() {
 }
 
 #[test]
-fn what_is_long_arrives_whole_whoever_has_the_pipe() {
+fn long_input_arrives_in_piped_and_captured_panes() {
     let home = Home::new("long");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
-    // More than fits into one command, and than a terminal holds; with what tmux would take for its own, at its end too.
+    // Longer than one tmux command and than the terminal's input buffer; with formats and a final `;`, which tmux would
+    // interpret.
     let text = "0123456789#{pane_id}%%'\"\\ ;".repeat(4_000);
     let counts = "stty raw -echo; echo UP; head -c 108000 | cksum; echo; exec cat";
     assert_eq!(text.len(), 108_000);
@@ -264,7 +265,7 @@ fn what_is_long_arrives_whole_whoever_has_the_pipe() {
 }
 
 #[test]
-fn channels_of_tmux_up_to_their_limit() {
+fn tmux_channels_are_limited() {
     let home = Home::new("many");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
@@ -274,22 +275,22 @@ fn channels_of_tmux_up_to_their_limit() {
         .map(|i| json!({"name": "wait_for_channel", "arguments": wait(i, 600_000)}))
         .map(|call| server.send("tools/call", call))
         .collect();
-    // One of them, whichever came last, is one too many; the others go on.
+    // The request that the server handles last is refused; the others continue.
     let refused = server.next();
     assert_eq!(refused["result"]["structuredContent"]["code"], "limit_reached", "{refused}");
     let last = ids.iter().position(|id| refused["id"] == json!(id)).unwrap();
     let other = (last + 1) % ids.len();
-    let there = server.call("wait_for_channel", wait(other, 0));
-    assert_eq!(there["outcome"], "timeout", "{there}");
+    let waited = server.call("wait_for_channel", wait(other, 0));
+    assert_eq!(waited["outcome"], "timeout", "{waited}");
     tmux.run(&["wait-for", "-S", &format!("c{other}")]);
     let met = server.answer(ids[other]);
     assert_eq!(met["result"]["structuredContent"]["outcome"], "met", "{met}");
-    // Nobody waits for that any more, so it makes room.
+    // The channel without waits left makes room for another.
     assert_eq!(server.call("wait_for_channel", wait(last, 0))["outcome"], "timeout");
 }
 
 #[test]
-fn a_process_that_takes_anothers_place_is_followed_whoever_has_the_pipe() {
+fn respawned_panes_are_followed() {
     let home = Home::new("again");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);
@@ -302,7 +303,7 @@ fn a_process_that_takes_anothers_place_is_followed_whoever_has_the_pipe() {
         assert_eq!(server.call("wait_for_text", up)["found"], true);
         tmux.run(&["respawn-pane", "-k", "-t", &pane[5..], "stty -echo; echo REBORN; exec cat"]);
         let reborn = json!({"session_id": pane, "pattern": "REBORN", "since": "screen"});
-        assert_eq!(server.call("wait_for_text", reborn)["found"], true);
+        assert_eq!(server.call("wait_for_text", reborn)["found"], true, "{is_piped}");
         for i in 0..3 {
             let sent = json!({"session_id": pane, "input": format!("line {i}\n"), "wait": {"text": format!("^line {i}")}});
             assert_eq!(server.call("send_input", sent)["outcome"], "met", "{is_piped} {i}");
@@ -311,7 +312,7 @@ fn a_process_that_takes_anothers_place_is_followed_whoever_has_the_pipe() {
 }
 
 #[test]
-fn a_terminal_that_was_told_another_size_than_its_pane_has_does_not_matter() {
+fn the_size_of_the_pane_overrides_stty() {
     let home = Home::new("stty");
     let tmux = Tmux::start(&home);
     let mut server = server(&home);

@@ -1,15 +1,15 @@
-//! What people see: a session that they sit down at, lists, runs. Our own terminal looks at it.
+//! The command line as people use it: `attach`, `ls --watch`, `run`, colours. A second server is the person's terminal.
 
 use serde_json::{Value, json};
 
 use crate::client::{Home, Server};
 
-/// A server whose terminals stand for a person's, with the daemon of `home`.
+/// Starts a server whose sessions are the terminals of a person.
 fn person(home: &Home) -> Server {
     Server::start(home.command().arg("mcp"))
 }
 
-/// Starts the program in a person's terminal.
+/// Runs `awaitty` with the daemon of `home` in a person's terminal.
 fn start(person: &mut Server, home: &Home, args: &[&str], wait: Value) -> Value {
     let program = env!("CARGO_BIN_EXE_awaitty").to_owned();
     let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
@@ -21,7 +21,7 @@ fn start(person: &mut Server, home: &Home, args: &[&str], wait: Value) -> Value 
 }
 
 #[test]
-fn a_person_sits_down_at_a_session_and_leaves() {
+fn a_person_attaches_and_detaches() {
     let home = Home::new("attach");
     let script = "printf '\\033[31mred\\033[m\\n'; read x; echo got $x; read y; echo got $y; cat";
     home.json(&[
@@ -47,7 +47,7 @@ fn a_person_sits_down_at_a_session_and_leaves() {
     let typed =
         person.call("send_input", json!({"input": "hello\n", "wait": {"text": "got hello"}}));
     assert_eq!(typed["outcome"], "met");
-    // What others type is seen too.
+    // The person also sees input from others.
     home.json(&["send", "a", "other\n"]);
     let seen = person.call("wait_for_text", json!({"pattern": "got other"}));
     assert_eq!(seen["outcome"], "met");
@@ -58,12 +58,14 @@ fn a_person_sits_down_at_a_session_and_leaves() {
     assert_eq!(home.json(&["ls"])["sessions"][0]["state"], "running");
 }
 
-const ASKS: &str = "stty -echo; printf 'word: '; read x; stty echo; echo; echo got ${#x}; exec cat";
+/// A script that reads a password and prints its length.
+const READS_SECRET: &str =
+    "stty -echo; printf 'word: '; read x; stty echo; echo; echo got ${#x}; exec cat";
 
 #[test]
-fn a_person_is_asked_for_a_secret_that_no_agent_sees() {
+fn an_attached_person_types_a_secret_that_no_agent_sees() {
     let home = Home::new("secret");
-    home.json(&["spawn", "--name", "a", "--wait-text", "word:", "--", "sh", "-c", ASKS]);
+    home.json(&["spawn", "--name", "a", "--wait-text", "word:", "--", "sh", "-c", READS_SECRET]);
     let mut agent = Server::start(home.command().args(["mcp", "--daemon"]));
     let secret = json!({"session_id": "a", "secret": "ACCESS_WORD", "wait": {"text": "got \\d+"}});
     let refused = agent.call("send_input", secret.clone());
@@ -71,47 +73,52 @@ fn a_person_is_asked_for_a_secret_that_no_agent_sees() {
     assert!(refused["message"].as_str().unwrap().contains("no person is attached"), "{refused}");
     let mut person = person(&home);
     start(&mut person, &home, &["attach", "a"], json!({"text": "detaches"}));
-    // The screen is drawn before the daemon has heard that somebody is there.
+    // The screen is drawn before the daemon counts the person as attached.
     while agent.call("list_sessions", json!({}))["sessions"][0]["attached"] != 1 {}
     let asked = agent.send("tools/call", json!({"name": "send_input", "arguments": secret}));
     let seen = person.call("wait_for_text", json!({"pattern": "asks you for “ACCESS_WORD” for "}));
     assert_eq!(seen["outcome"], "met", "{seen}");
     let typed = json!({"input": "hunter2\n", "wait": {"text": "s1 120x40 running"}});
-    assert_eq!(person.call("send_input", typed)["outcome"], "met", "the question is gone");
-    let answer = agent.answer(asked).to_string();
-    assert!(!answer.contains("hunter2"), "{answer}");
-    let answer: Value = serde_json::from_str(&answer).unwrap();
-    let result = &answer["result"]["structuredContent"];
+    assert_eq!(
+        person.call("send_input", typed)["outcome"],
+        "met",
+        "the prompt for the secret is gone"
+    );
+    let response = agent.answer(asked).to_string();
+    assert!(!response.contains("hunter2"), "{response}");
+    let response: Value = serde_json::from_str(&response).unwrap();
+    let result = &response["result"]["structuredContent"];
     assert_eq!((&result["outcome"], &result["sent_bytes"]), (&json!("met"), &json!(0)), "{result}");
     assert_eq!(result["match"]["text"], "got 7");
-    // Now it would be seen.
+    // Echo is on now, so a secret would be visible.
     let denied = agent.call("send_input", json!({"session_id": "a", "secret": "ACCESS_WORD"}));
     assert_eq!(denied["code"], "denied", "{denied}");
 }
 
 #[test]
-fn a_question_stays_open_for_longer_than_a_call() {
+fn a_secret_request_outlasts_its_call() {
     let home = Home::new("question");
     let mut server = Server::start(home.command().args(["mcp", "--call-limit-ms", "100"]));
-    server.call("spawn", json!({"command": "sh", "args": ["-c", ASKS], "wait": {"text": "word:"}}));
-    let there = server.send("tools/call", json!({"name": "attend", "arguments": {}}));
+    let spawn = json!({"command": "sh", "args": ["-c", READS_SECRET], "wait": {"text": "word:"}});
+    server.call("spawn", spawn);
+    let attending = server.send("tools/call", json!({"name": "attend", "arguments": {}}));
     let secret = json!({"secret": "ACCESS_WORD"});
     while server.call("list_sessions", json!({}))["sessions"][0]["attached"] != 1 {}
     let pending = server.call("send_input", secret.clone());
     assert_eq!((&pending["outcome"], &pending["retry"]), (&json!("pending"), &secret), "{pending}");
-    let told = server.answer(there);
-    let asked = told["result"]["structuredContent"]["asked"].as_str().unwrap();
+    let attended = server.answer(attending);
+    let asked = attended["result"]["structuredContent"]["asked"].as_str().unwrap();
     assert!(asked.starts_with("“ACCESS_WORD” for /"), "{asked}");
     server.send("tools/call", json!({"name": "attend", "arguments": {"known": asked}}));
     server.call("send_input", json!({"input": "hunter2\n", "wait": {"text": "got 7"}}));
     let typed = server.call("send_input", secret.clone());
     assert_eq!(typed["outcome"], "typed", "{typed}");
     let again = server.call("send_input", secret);
-    assert_eq!(again["code"], "bad_argument", "it counts once, and they are gone: {again}");
+    assert_eq!(again["code"], "bad_argument", "the result is returned once: {again}");
 }
 
 #[test]
-fn a_list_that_is_watched_shows_what_comes() {
+fn ls_watch_shows_new_sessions() {
     let home = Home::new("watch");
     let mut person = person(&home);
     start(&mut person, &home, &["ls", "--watch"], json!({"text": "no sessions"}));
@@ -123,7 +130,7 @@ fn a_list_that_is_watched_shows_what_comes() {
 }
 
 #[test]
-fn a_long_wait_says_what_it_waits_for() {
+fn a_long_wait_shows_its_pattern_and_the_last_line() {
     let home = Home::new("long");
     home.json(&[
         "spawn",
@@ -143,7 +150,7 @@ fn a_long_wait_says_what_it_waits_for() {
 }
 
 #[test]
-fn colours_go_to_a_terminal_and_never_into_a_pipe() {
+fn colours_are_written_only_to_terminals() {
     let home = Home::new("colour");
     let script = "printf '\\033[31mhi\\033[m'; cat";
     home.json(&["spawn", "--name", "a", "--wait-text", "hi", "--", "sh", "-c", script]);
@@ -173,7 +180,7 @@ fn run_starts_waits_and_prints() {
 }
 
 #[test]
-fn completions_and_the_manual_know_the_tools() {
+fn completions_and_man_page_name_the_tools() {
     let home = Home::new("man");
     for shell in ["bash", "zsh", "fish"] {
         let (status, text, _) = home.run(&["completions", shell]);
@@ -184,17 +191,17 @@ fn completions_and_the_manual_know_the_tools() {
 }
 
 #[test]
-fn the_readme_can_be_pasted_into_a_shell() {
+fn the_commands_of_the_readme_run() {
     let home = Home::new("readme");
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let text = std::fs::read_to_string(readme).unwrap();
     let (_, rest) = text.split_once("## From the command line").unwrap();
     let block = rest.split("```").nth(1).unwrap().strip_prefix("sh\n").unwrap();
-    // The program that is tested stands for the one that would be built.
+    // The binary under test replaces the one that the README builds.
     let (build, rest) = block.split_once('\n').unwrap();
     assert!(build.starts_with("cargo build --release && PATH="), "{build}");
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_awaitty")).parent().unwrap();
-    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_awaitty")).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut shell = std::process::Command::new("sh");
     shell.args(["-e", "-c", rest]).env("PATH", path).env("XDG_RUNTIME_DIR", &home.dir);
     let output = shell.env_remove("AWAITTY_SOCKET").output().unwrap();
@@ -208,7 +215,7 @@ fn the_readme_can_be_pasted_into_a_shell() {
 }
 
 #[test]
-fn a_program_can_name_its_own_session() {
+fn a_program_finds_its_session_id_in_the_environment() {
     let home = Home::new("own");
     let script = "awaitty resize $AWAITTY_SESSION 50 5 >/dev/null; stty size; cat";
     let shown = home.json(&["spawn", "--wait-text", "5 50", "--", "sh", "-c", script]);

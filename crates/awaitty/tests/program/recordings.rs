@@ -1,4 +1,4 @@
-//! Recordings: of real programs, in all formats, and what is not in them.
+//! Recordings of real programs in all formats, and what they must not contain.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ fn server(home: &Home) -> Server {
     Server::start(home.command().arg("mcp").current_dir(&home.dir))
 }
 
-/// Saves under a name, and gives what is in the file.
+/// Saves the recording to a file in the home. Returns the contents of the file.
 fn save(server: &mut Server, home: &Home, name: &str) -> String {
     let saved = server.call("save_recording", json!({"session_id": "rec", "path": name}));
     assert_eq!(saved["path"], json!(home.dir.join(name)), "{saved}");
     std::fs::read_to_string(home.dir.join(name)).unwrap()
 }
 
-/// The events of an asciicast, without their times.
+/// Returns the kind and the data of each event of an asciicast.
 fn events(cast: &str) -> Vec<(String, String)> {
     let event = |line: &str| {
         let event: Value = serde_json::from_str(line).unwrap();
@@ -39,7 +39,7 @@ fn raw_file(server: &mut Server) -> PathBuf {
 }
 
 #[test]
-fn a_shell_is_recorded_with_its_commands_sizes_and_exit() {
+fn a_recording_has_commands_sizes_and_exit() {
     let home = Home::new("record");
     let mut server = server(&home);
     server.call("spawn", json!({"command": "bash --norc", "name": "rec", "record": true}));
@@ -66,11 +66,11 @@ fn a_shell_is_recorded_with_its_commands_sizes_and_exit() {
     let two = std::fs::read_to_string(home.dir.join("b.cast")).unwrap();
     assert!(two.starts_with("{") && two.contains("\"version\":2"), "{two}");
     let again = json!({"session_id": "rec", "path": "b.cast"});
-    assert_eq!(server.call("save_recording", again)["code"], "denied", "it is there already");
+    assert_eq!(server.call("save_recording", again)["code"], "denied", "the file exists");
 }
 
 #[test]
-fn secrets_are_in_no_recording() {
+fn secrets_are_not_recorded() {
     let home = Home::new("record-secret");
     let mut server = server(&home);
     let script = "stty -echo; echo Password:; read x; stty echo; echo; echo got ${#x}; cat";
@@ -87,15 +87,15 @@ fn secrets_are_in_no_recording() {
 }
 
 #[test]
-fn a_password_read_key_by_key_is_in_no_recording() {
+fn passwords_read_key_by_key_are_not_recorded() {
     let home = Home::new("record-keys");
     let mut server = server(&home);
-    // A line editor, too, switches off both echo and lines.
+    // Line editors turn echo and canonical mode off as well, so the modes alone do not reveal a password prompt.
     let script = "read n; stty -echo -icanon; echo Password:; head -c 8 >word; stty echo icanon; wc -c <word; cat";
     let spawn = json!({"command": "sh", "args": ["-c", script], "name": "rec", "record_input": true,
         "cwd": home.dir, "wait": {"ready": true}});
     assert_eq!(server.call("spawn", spawn)["outcome"], "met");
-    // In one call: echo was on when the password was queued.
+    // All keys are in one call: echo was still on when the password was queued.
     let keys = json!(["j", "o", "e", "enter", {"text": "hunter2"}, "enter"]);
     let typed = json!({"session_id": "rec", "keys": keys, "wait": {"text": "^8"}});
     assert_eq!(server.call("send_input", typed)["outcome"], "met");
@@ -107,7 +107,7 @@ fn a_password_read_key_by_key_is_in_no_recording() {
 }
 
 #[test]
-fn a_recording_that_ends_early_says_so_and_the_session_goes_on() {
+fn a_deleted_recording_is_reported_and_the_session_continues() {
     let home = Home::new("record-gone");
     let mut server = server(&home);
     let spawn = json!({"command": "cat", "name": "rec", "record": true});
@@ -128,7 +128,7 @@ fn a_recording_that_ends_early_says_so_and_the_session_goes_on() {
 }
 
 #[test]
-fn a_recording_outlives_a_server_that_is_killed() {
+fn a_recording_survives_a_killed_server() {
     let home = Home::new("record-killed");
     let mut server = server(&home);
     let spawn =
@@ -146,14 +146,14 @@ fn a_recording_outlives_a_server_that_is_killed() {
 }
 
 #[test]
-fn the_command_line_saves_where_it_is_called() {
+fn the_command_line_saves_recordings() {
     let home = Home::new("record-cli");
     home.json(&["spawn", "--name", "rec", "--record", "--wait-exit", "--", "echo", "hello"]);
     let path = |name: &str| home.dir.join(name).to_str().unwrap().to_owned();
     let saved = home.json(&["save-recording", "rec", &path("a.txt")]);
     assert_eq!((&saved["format"], &saved["path"]), (&json!("txt"), &json!(path("a.txt"))));
     let mode = std::fs::metadata(path("a.txt")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "it is for its owner alone");
+    assert_eq!(mode & 0o777, 0o600, "only the owner has access");
     assert_eq!(std::fs::read_to_string(path("a.txt")).unwrap(), "hello\n");
     let (status, _, errors) = home.run(&["save-recording", "rec", &path("a.txt")]);
     assert!(status == 1 && errors.contains("--force"), "{errors}");

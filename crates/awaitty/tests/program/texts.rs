@@ -1,5 +1,5 @@
-//! The texts that people and models read, as they are: the tool list, every `--help`, every mistake. Set
-//! `UPDATE_TEXTS=1` to write them anew, and look at the difference.
+//! Snapshots of the texts that people and models read: the tool list, each `--help` and each error message.
+//! `UPDATE_TEXTS=1` rewrites them; review the difference.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::client::{Home, Server};
 
-/// What the whole tool list may cost, at four characters a token.
+/// The size limit of the whole tool list in tokens of four characters.
 const TOKENS_MAX: usize = 4_500;
 
-/// The same of `--tools core`.
+/// The size limit of the list of `--tools core` in tokens of four characters.
 const CORE_TOKENS_MAX: usize = 2_000;
 
 fn check(name: &str, text: &str) {
@@ -20,15 +20,12 @@ fn check(name: &str, text: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    for (i, (kept, now)) in kept.lines().zip(text.lines()).enumerate() {
-        assert_eq!(now, kept, "{name}, line {}: if it is meant, UPDATE_TEXTS=1", i + 1);
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let hint = "set UPDATE_TEXTS=1 to accept the change";
+    for (i, (expected, line)) in expected.lines().zip(text.lines()).enumerate() {
+        assert_eq!(line, expected, "{name}, line {}: {hint}", i + 1);
     }
-    assert_eq!(
-        text.lines().count(),
-        kept.lines().count(),
-        "{name}: if it is meant, UPDATE_TEXTS=1"
-    );
+    assert_eq!(text.lines().count(), expected.lines().count(), "{name}: {hint}");
 }
 
 #[test]
@@ -67,7 +64,7 @@ fn every_help() {
     check("help.txt", &text);
 }
 
-/// What is wrong with pictures and recordings.
+/// Invalid calls about pictures and recordings.
 fn mistakes_of_files() -> Vec<(&'static str, Value)> {
     vec![
         ("save_recording", json!({"session_id": "up", "path": "x.cast"})),
@@ -80,7 +77,7 @@ fn mistakes_of_files() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Names that are taken, and names that are not there.
+/// Calls with names that are in use or unknown.
 fn mistakes_of_names() -> Vec<(&'static str, Value)> {
     vec![
         ("spawn", json!({"command": "cat", "name": "up"})),
@@ -92,7 +89,7 @@ fn mistakes_of_names() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Steps, of which none is taken.
+/// Calls of `run_steps` that are refused as a whole.
 fn mistakes_of_steps() -> Vec<(&'static str, Value)> {
     vec![
         ("run_steps", json!({"session_id": "up", "steps": []})),
@@ -108,7 +105,7 @@ fn mistakes_of_steps() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Calls that make no sense, one a line.
+/// All other invalid calls.
 fn mistakes() -> Vec<(&'static str, Value)> {
     let long = "x".repeat(4_097);
     vec![
@@ -179,7 +176,7 @@ fn mistakes() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// What a server says that is at its limits.
+/// Returns the errors of a server that has reached its limits.
 fn refusals(home: &Home) -> Vec<Value> {
     let flags =
         ["mcp", "--max-sessions", "1", "--max-waits", "1", "--max-input", "5", "--max-calls", "2"];
@@ -212,19 +209,18 @@ fn every_mistake() {
     let calls = [mistakes(), mistakes_of_names(), mistakes_of_steps(), mistakes_of_files()];
     let mut text = String::new();
     for (tool, arguments) in calls.concat() {
-        let answer = server.call(tool, arguments.clone());
-        let (code, message) = (answer["code"].as_str(), answer["message"].as_str());
+        let error = server.call(tool, arguments.clone());
+        let (code, message) = (error["code"].as_str(), error["message"].as_str());
         let (Some(code), Some(message)) = (code, message) else {
-            panic!("{tool} {arguments}: {answer}")
+            panic!("{tool} {arguments}: {error}")
         };
-        let asked: String = arguments.to_string().chars().take(80).collect();
-        writeln!(text, "{tool} {asked}\n  {code}: {message}").unwrap();
+        let shown: String = arguments.to_string().chars().take(80).collect();
+        writeln!(text, "{tool} {shown}\n  {code}: {message}").unwrap();
     }
     let sessions = server.call("list_sessions", json!({}));
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 3, "nothing has changed");
-    for answer in refusals(&home) {
-        let (code, message) =
-            (answer["code"].as_str().unwrap(), answer["message"].as_str().unwrap());
+    for error in refusals(&home) {
+        let (code, message) = (error["code"].as_str().unwrap(), error["message"].as_str().unwrap());
         writeln!(text, "at a limit\n  {code}: {message}").unwrap();
     }
     check("mistakes.txt", &text);

@@ -1,4 +1,4 @@
-// Questions of @clack/prompts: a menu, a text, a confirmation. Writes the answers to the file that it is given.
+// Questions of @clack/prompts: a menu, a text, a confirmation. Writes the answers to the file of its argument.
 import {writeFileSync} from "node:fs";
 import {confirm, intro, outro, select, text} from "@clack/prompts";
 

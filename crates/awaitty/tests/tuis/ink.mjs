@@ -1,5 +1,5 @@
 // An Ink app: `ink.mjs list FILE` is a menu, `ink.mjs box FILE` a text box. It writes the answer to FILE.
-// Ink hands over text that it reads in one piece as one input, Enter included, and reads its state when it renders.
+// Ink reports one read as one input, including Enter, and updates its state when it renders.
 import {writeFileSync} from "node:fs";
 import {createElement, useState} from "react";
 import {Box, Text, render, useApp, useInput} from "ink";

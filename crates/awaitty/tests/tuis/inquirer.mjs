@@ -1,4 +1,4 @@
-// Questions of @inquirer/prompts: a menu, check boxes, a text. Writes the answers to the file that it is given.
+// Questions of @inquirer/prompts: a menu, check boxes, a text. Writes the answers to the file of its argument.
 import {writeFileSync} from "node:fs";
 import {checkbox, input, select} from "@inquirer/prompts";
 

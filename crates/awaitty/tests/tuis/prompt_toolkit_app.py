@@ -1,4 +1,4 @@
-"""A radio list and a line editor of prompt_toolkit. Writes the answers to the file that it is given."""
+"""A radio list and a line editor of prompt_toolkit. Writes the answers to the file of its argument."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A Textual app with a list, an input and buttons. Writes what was chosen, entered and pressed to the file that it is given.
+"""A Textual app with a list, an input and buttons. Writes the answers to the file of its argument.
 
 Textual reads its terminal in a second thread.
 """

@@ -1,5 +1,5 @@
-// A Bubble Tea menu on the alternate screen. It writes the chosen entry to the file that it is given.
-// Bubble Tea takes bytes that it reads together for one key, and drops what it does not know.
+// A Bubble Tea menu on the alternate screen. Writes the chosen entry to the file of its argument.
+// Bubble Tea takes one read for one key, and drops unknown keys.
 package main
 
 import (
