@@ -80,3 +80,22 @@ fn is_emoji(c: char) -> bool {
         | '\u{25a0}'..='\u{27bf}' | '⤴' | '⤵' | '\u{2b00}'..='\u{2bff}' | '〰' | '〽' | '㊗' | '㊙'
         | '\u{1f000}'..='\u{1faff}')
 }
+
+/// Cuts a text in the middle if it has more than `max` characters, and says what is missing.
+pub fn cut(text: String, max: usize, how: &str) -> String {
+    let count = text.chars().count();
+    if count <= max {
+        return text;
+    }
+    let note = |missing: usize| format!("\n… {missing} characters left out: {how} …\n");
+    let room = max.saturating_sub(note(count).chars().count());
+    let (head, tail) = (room - room / 2, room / 2);
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    start + &note(count - head - tail) + &end
+}
+
+/// A line of output as one of several in a result.
+pub fn line(line: &str) -> String {
+    cut(visible(line), LINE_CHARS, "read_output")
+}

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use awaitty_core::{Activity, EchoBy, Exit, Job, TerminalWait};
+use awaitty_core::{Activity, EchoSource, Exit, Job, TerminalWait};
 use tokio::sync::Notify;
 
 use super::pty::{InputModes, ReadEnd};
@@ -21,6 +21,8 @@ struct State {
     output: VecDeque<u8>,
     /// Readiness of the output is not reported.
     is_silent: bool,
+    /// Pieces of output, of which each read returns the next one, with nothing in between.
+    script: VecDeque<Vec<u8>>,
     /// Bytes that follow whenever the output is drained, so that it never is.
     flood: Option<u8>,
     is_hung_up: bool,
@@ -60,6 +62,7 @@ impl FakeTerminal {
         let state = State {
             output: VecDeque::new(),
             is_silent: false,
+            script: VecDeque::new(),
             flood: None,
             is_hung_up: false,
             exit: None,
@@ -100,6 +103,11 @@ impl FakeTerminal {
     /// Prints this byte without end, until `None` is set.
     pub(crate) fn flood(&self, byte: Option<u8>) {
         self.change(|state| state.flood = byte);
+    }
+
+    /// Prints pieces of output, one for each read. At an empty piece the output is drained for a moment.
+    pub(crate) fn print_pieces(&self, pieces: impl IntoIterator<Item = Vec<u8>>) {
+        self.change(|state| state.script.extend(pieces));
     }
 
     /// Closes the terminal: no process has it open any more.
@@ -156,6 +164,7 @@ impl FakeIo {
         self.until(|state| {
             !state.output.is_empty() && !state.is_silent
                 || state.flood.is_some()
+                || !state.script.is_empty()
                 || state.is_hung_up
         })
         .await
@@ -178,6 +187,11 @@ impl FakeIo {
             }
             return ReadEnd::Bytes(count);
         }
+        if let Some(piece) = state.script.pop_front() {
+            // An empty piece is a moment in which nothing is there.
+            buffer[..piece.len()].copy_from_slice(&piece);
+            return if piece.is_empty() { ReadEnd::Drained } else { ReadEnd::Bytes(piece.len()) };
+        }
         match state.flood {
             Some(byte) => {
                 buffer.fill(byte);
@@ -198,7 +212,7 @@ impl FakeIo {
 
     pub(super) fn input_modes(&self) -> InputModes {
         let is_canonical = self.0.lock().is_canonical;
-        InputModes { echo_by: EchoBy::Editor, is_canonical, ..InputModes::unknown() }
+        InputModes { echo_source: EchoSource::LineEditor, is_canonical, ..InputModes::unknown() }
     }
 
     pub(super) fn has_unread_input(&self) -> bool {

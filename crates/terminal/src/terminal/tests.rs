@@ -7,9 +7,10 @@ use std::time::Duration;
 use awaitty_core::{Condition, Exit, Outcome, Pattern, Since, Spec, WaitEnded};
 use tokio::time::Instant;
 
-use super::{Driver, Handle, Options, Part, PartKind, RunningWait, SendError};
+use super::{Driver, Ends, Handle, Options, Part, PartKind, RunningWait, SendError};
 use crate::io::fake::FakeTerminal;
 use crate::limits;
+use crate::wait::{WaitRequest, WaitResult};
 
 /// Bytes of input that a test's terminal queues.
 const INPUT_QUEUE: usize = 10_000;
@@ -281,6 +282,59 @@ async fn a_close_ends_all_waits_at_once() {
     for wait in waits {
         let (ended, elapsed) = took(end(wait)).await;
         assert_eq!((ended.outcome, elapsed), (Outcome::Closed, 0));
+    }
+}
+
+/// Returns a screen on which the title, two rows and the selection have the number `n`.
+fn numbered_screen(n: usize) -> Vec<u8> {
+    let [first, second] = if n.is_multiple_of(2) { ["\x1b[7m", ""] } else { ["", "\x1b[7m"] };
+    format!("\x1b[H\x1b[2J\x1b]2;t{n}\x07number {n}\r\n{first} a{n} \x1b[m\r\n{second} b{n} \x1b[m")
+        .into_bytes()
+}
+
+/// Output arrives at each read and at each await point of the task, and waits of several kinds end in between.
+#[tokio::test(start_paused = true)]
+async fn a_result_is_of_one_frame_while_output_arrives_at_every_await_point() {
+    for ends_at in [1, 2, 7, 40, 199] {
+        let (terminal, handle) = start();
+        let until_text = WaitRequest::text(&format!("^number {ends_at}$")).unwrap();
+        let never = WaitRequest::text("never").unwrap().timeout(ms(ends_at as u64));
+        let mut results = Vec::new();
+        for request in [until_text, WaitRequest::change(Duration::ZERO), never] {
+            let (specs, timeout) = request.specs();
+            let start =
+                move |driver: &mut Driver| driver.start_waits(specs, timeout).map_err(|_| ());
+            let collect = |driver: &Driver, ends: Ends| {
+                let session = driver.session();
+                let (newest, title) = (session.frame().seq(), session.screen().title().to_owned());
+                (newest, title, WaitResult::collect(driver, ends))
+            };
+            let running = handle.start_waits(start, collect).await.unwrap().unwrap().unwrap();
+            results.push(running);
+        }
+        // Every third piece leaves a moment in which a frame is taken.
+        let pieces = (0..200).flat_map(|n| match n % 3 {
+            0 => vec![numbered_screen(n), Vec::new()],
+            _ => vec![numbered_screen(n)],
+        });
+        terminal.print_pieces(pieces);
+        for mut running in results {
+            let (newest, title, result) = running.ended().await.unwrap();
+            assert_eq!(result.seq(), newest, "the screen is the newest one");
+            let text = result.text();
+            if text.is_empty() {
+                continue;
+            }
+            let number = text.lines().next().unwrap().strip_prefix("number ").unwrap();
+            assert_eq!(title, format!("t{number}"));
+            assert!(result.selected().unwrap().ends_with(number), "{result:?}");
+            let diff = result.diff().unwrap();
+            let rows = diff.apply(result.ends.first.anchor.rows());
+            assert_eq!(rows[0].text(), format!("number {number}"));
+            if let Some(diagnosis) = &result.diagnosis {
+                assert!(diagnosis.contains("no line of the output"), "{diagnosis}");
+            }
+        }
     }
 }
 

@@ -1,0 +1,136 @@
+//! The same as [`Terminals`](crate::Terminals) and [`Terminal`](crate::Terminal), for programs without a Tokio runtime: every
+//! call blocks.
+
+use std::io;
+use std::sync::Arc;
+
+use awaitty_core::Frame;
+use tokio::runtime::Runtime;
+
+use crate::error::ToolError;
+use crate::platform::processes::Survivor;
+use crate::terminals::{self, Config, SpawnSpec};
+use crate::wait::{WaitRequest, WaitResult};
+
+/// A set of terminals.
+///
+/// ```
+/// use awaitty_terminal::{SpawnSpec, WaitRequest, blocking::Terminals};
+///
+/// let terminals = Terminals::new(Default::default())?;
+/// let cat = terminals.open(SpawnSpec::new(["cat"]))?;
+/// let echoed = cat.type_and_wait("hello\n", WaitRequest::text("^hello$")?)?.met()?;
+/// assert_eq!(echoed.matched().map(|found| found.text.as_str()), Some("hello"));
+/// let exited = cat.press_and_wait("ctrl+d", WaitRequest::exit())?;
+/// assert_eq!(exited.exit_code(), Some(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// When the last clone is dropped, all of their programs are ended.
+#[derive(Clone, Debug)]
+pub struct Terminals(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    runtime: Runtime,
+    terminals: Arc<terminals::Terminals>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.runtime.block_on(self.terminals.shut_down());
+    }
+}
+
+/// A program in a terminal. It runs on when this is dropped; [`close`](Self::close) ends it.
+#[derive(Clone, Debug)]
+pub struct Terminal {
+    set: Arc<Inner>,
+    terminal: crate::Terminal,
+}
+
+impl Terminals {
+    /// Creates an empty set.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub fn new(config: Config) -> io::Result<Terminals> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let terminals = Arc::new(terminals::Terminals::new(config));
+        Ok(Terminals(Arc::new(Inner { runtime, terminals })))
+    }
+
+    /// Starts a program in a new terminal.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn open(&self, spec: SpawnSpec) -> Result<Terminal, ToolError> {
+        let terminal = self.0.runtime.block_on(self.0.terminals.open(spec))?;
+        Ok(Terminal { set: Arc::clone(&self.0), terminal })
+    }
+}
+
+impl Terminal {
+    fn block<T>(&self, call: impl Future<Output = T>) -> T {
+        self.set.runtime.block_on(call)
+    }
+
+    /// Types text; see [`crate::Terminal::type_text`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn type_text(&self, text: &str) -> Result<(), ToolError> {
+        self.block(self.terminal.type_text(text))
+    }
+
+    /// Presses keys; see [`crate::Terminal::press`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn press(&self, keys: &str) -> Result<(), ToolError> {
+        self.block(self.terminal.press(keys))
+    }
+
+    /// Waits; see [`crate::Terminal::wait`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn wait(&self, request: WaitRequest) -> Result<WaitResult, ToolError> {
+        self.block(self.terminal.wait(request))
+    }
+
+    /// Types text and waits; see [`crate::Terminal::type_and_wait`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn type_and_wait(&self, text: &str, request: WaitRequest) -> Result<WaitResult, ToolError> {
+        self.block(self.terminal.type_and_wait(text, request))
+    }
+
+    /// Presses keys and waits; see [`crate::Terminal::press_and_wait`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn press_and_wait(
+        &self,
+        keys: &str,
+        request: WaitRequest,
+    ) -> Result<WaitResult, ToolError> {
+        self.block(self.terminal.press_and_wait(keys, request))
+    }
+
+    /// Returns the newest frame; see [`crate::Terminal::frame`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn frame(&self) -> Result<Arc<Frame>, ToolError> {
+        self.block(self.terminal.frame())
+    }
+
+    /// Ends the program; see [`crate::Terminal::close`].
+    pub fn close(self) -> Vec<Survivor> {
+        let terminal = self.terminal.clone();
+        self.block(terminal.close())
+    }
+}
