@@ -92,10 +92,7 @@ impl Performer<'_, '_> {
             b'q' | b'i' => {}
             _ => return false,
         }
-        debug_assert!(
-            self.screen.position.row < self.screen.rows,
-            "the cursor left the screen from row {row}"
-        );
+        debug_assert!(self.screen.position.row < self.screen.rows, "moved from row {row}");
         true
     }
 
