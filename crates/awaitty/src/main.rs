@@ -378,7 +378,7 @@ async fn open_page(network: &http::Options) -> (Option<http::Listener>, Option<h
 /// Says where a server listens, and how to get in; the token itself is in files alone.
 fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::LoginFile> {
     let (url, token_file) = (listener.url(), listener.token_file().display());
-    let login_file = listener.make_login_file()?;
+    let login_file = listener.create_login_file()?;
     let page = login_file.path().display();
     awaitty::log(&format!(
         "the page is at {url}: open file://{page} in a browser to get in\n\
