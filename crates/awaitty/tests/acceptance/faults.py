@@ -480,7 +480,7 @@ async def a_killed_daemon_is_told_of_and_replaced():
             os.kill(pid, signal.SIGKILL)
             expect(await asyncio.wait_for(client.process.wait(), 5) != 0, "an end that is no success", "0")
         status, told, errors = await command(env, "search", "UP", "--json")
-        expect((status, told["matches"]) == (0, []) and "the daemon before had died" in errors, "a new daemon that says so", [status, told, errors])
+        expect((status, told["matches"]) == (0, []) and "the previous daemon was killed" in errors, "a new daemon that says so", [status, told, errors])
         left = await gone(mark.encode(), 2)
         strays = [words for words in all_words() if words == "sleep 601"]
         expect(not left and not strays, "no process left", [list(left.values()), strays])
