@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -109,6 +110,14 @@ impl Client {
         Client::connect(&path)
     }
 
+    /// Sets the timeout of reads and writes.
+    ///
+    /// # Errors
+    /// If it is zero.
+    pub fn limit(&self, timeout: Duration) -> io::Result<()> {
+        self.input.set_write_timeout(Some(timeout))?;
+        self.output.get_ref().set_read_timeout(Some(timeout))
+    }
 
     /// Returns the PID of the server.
     ///

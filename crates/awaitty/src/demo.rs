@@ -64,7 +64,11 @@ fn pager_steps() -> Vec<Step> {
             "send_input",
             json!({"session_id": "pager", "input": "/line 250\n", "wait": {"text": "line 250"}}),
         ),
-        ("Close the pager and everything it started.", "close_session", json!({"session_id": "pager"})),
+        (
+            "Close the pager and everything it started.",
+            "close_session",
+            json!({"session_id": "pager"}),
+        ),
     ]
 }
 

@@ -90,7 +90,8 @@ fn write_in<T>(
         Ok(filled) => Ok((whole, filled)),
         Err(error) => {
             let _ = rustix::fs::unlinkat(&root, &inside, AtFlags::empty());
-            let message = format!("path: {}: {error}; the partial file was removed", whole.display());
+            let message =
+                format!("path: {}: {error}; the partial file was removed", whole.display());
             Err(ToolError::new("write_failed", message))
         }
     }

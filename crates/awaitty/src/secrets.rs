@@ -86,8 +86,7 @@ impl Secret {
     /// Returns whether the secret may be typed into a program. `None` stands for an executable that the kernel does not
     /// report.
     pub fn allows(&self, executable: Option<&Path>) -> bool {
-        let is_bound_to =
-            |bound: &String| executable.is_some_and(|found| refers_to(bound, found));
+        let is_bound_to = |bound: &String| executable.is_some_and(|found| refers_to(bound, found));
         self.only.is_empty() || self.only.iter().any(is_bound_to)
     }
 }
@@ -257,10 +256,7 @@ fn read_private(path: &Path) -> anyhow::Result<String> {
             "it belongs to another user: give a file that you own"
         );
         let mode = found.mode() & 0o777;
-        ensure!(
-            mode & 0o077 == 0,
-            "its mode {mode:04o} lets other users access it: chmod 600 it"
-        );
+        ensure!(mode & 0o077 == 0, "its mode {mode:04o} lets other users access it: chmod 600 it");
     }
     let mut text = String::new();
     file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;

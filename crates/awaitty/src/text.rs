@@ -53,8 +53,12 @@ fn hidden(text: &str) -> impl Iterator<Item = (char, bool)> + '_ {
         let is_selector = matches!(c, '\u{fe0e}' | '\u{fe0f}');
         let (belongs, now) = match before {
             PreviousChar::Emoji if is_selector => (true, PreviousChar::EmojiWithSelector),
-            PreviousChar::KeycapBase if is_selector && next == Some('\u{20e3}') => (true, PreviousChar::Other),
-            PreviousChar::Emoji | PreviousChar::EmojiWithSelector if c == '\u{200d}' => (true, PreviousChar::Other),
+            PreviousChar::KeycapBase if is_selector && next == Some('\u{20e3}') => {
+                (true, PreviousChar::Other)
+            }
+            PreviousChar::Emoji | PreviousChar::EmojiWithSelector if c == '\u{200d}' => {
+                (true, PreviousChar::Other)
+            }
             _ if is_emoji(c) => (true, PreviousChar::Emoji),
             _ if matches!(c, '0'..='9' | '#' | '*') => (true, PreviousChar::KeycapBase),
             _ => (false, PreviousChar::Other),

@@ -266,11 +266,11 @@ impl Viewer {
 
     async fn push_commands(&mut self, messages: &mut Messages) {
         let Some(large) = &mut self.large else { return };
-        let told = large
+        let state = large
             .entry
             .handle
             .call(|driver| (driver.timeline().cloned().collect::<Vec<_>>(), driver.now()));
-        let Some((commands, now)) = told.await else { return };
+        let Some((commands, now)) = state.await else { return };
         if commands == large.commands {
             return;
         }

@@ -168,7 +168,8 @@ impl Server {
         // A panic in a tool must not leave the caller without a response.
         let work = AssertUnwindSafe(tool.call(tool_context.clone())).catch_unwind();
         let panicked = || {
-            let why = "the tool failed because of a bug; the server and other calls are not affected";
+            let why =
+                "the tool failed because of a bug; the server and other calls are not affected";
             Err(ToolError::new("internal", why))
         };
         let cancelled = "the call was cancelled, or the server is shutting down";
@@ -182,7 +183,11 @@ impl Server {
 }
 
 /// Sends progress notifications while the call runs, if the client requested them.
-async fn report_progress(tool_context: &Context, tool: &Tool, context: &RequestContext<RoleServer>) {
+async fn report_progress(
+    tool_context: &Context,
+    tool: &Tool,
+    context: &RequestContext<RoleServer>,
+) {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };

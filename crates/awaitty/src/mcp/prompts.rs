@@ -49,8 +49,9 @@ const TEMPLATES: [Template; 3] = [
 /// Returns all prompts.
 pub(super) fn list() -> Vec<Prompt> {
     let prompt = |template: &Template| {
-        let argument =
-            PromptArgument::new(template.argument).with_description(template.argument_description).with_required(true);
+        let argument = PromptArgument::new(template.argument)
+            .with_description(template.argument_description)
+            .with_required(true);
         Prompt::new(template.name, Some(template.description), Some(vec![argument]))
     };
     TEMPLATES.iter().map(prompt).collect()
@@ -65,8 +66,9 @@ pub(super) fn get(
         let names: Vec<&str> = TEMPLATES.iter().map(|template| template.name).collect();
         return Err(format!("prompt {name:?} does not exist: use one of {}", names.join(", ")));
     };
-    let given = argument(template.argument)
-        .ok_or_else(|| format!("argument {:?} is missing: {}", template.argument, template.argument_description))?;
+    let given = argument(template.argument).ok_or_else(|| {
+        format!("argument {:?} is missing: {}", template.argument, template.argument_description)
+    })?;
     Ok(template.text.replacen("{}", &given, 1))
 }
 

@@ -81,7 +81,8 @@ async fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, ResourceKin
             return Ok((sessions.find(Some(id)).await?, kind));
         }
     }
-    let message = format!("{uri:?} is not a resource: use screen://SESSION_ID or output://SESSION_ID");
+    let message =
+        format!("{uri:?} is not a resource: use screen://SESSION_ID or output://SESSION_ID");
     Err(ToolError::argument(message))
 }
 

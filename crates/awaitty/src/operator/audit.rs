@@ -1,7 +1,7 @@
-//! The audit log: a line of JSON for each call, appended by a thread of its own.
+//! The audit log: one line of JSON per call, appended by a thread.
 //!
-//! A call never waits for the log. If the disk is slower than the calls, entries are dropped, and the next line that is
-//! written says how many.
+//! A call never waits for the log. If the disk is too slow, entries are dropped, and the next line contains their
+//! number.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -16,28 +16,28 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// Entries that wait to be written: seconds of the fastest client.
+/// Entries waiting to be written: several seconds of a fast client.
 const QUEUE_MAX: usize = 10_000;
 
-/// Bytes of a log before it is rotated: about a hundred thousand calls.
+/// Bytes of a log before it is rotated: about 100,000 calls.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
-/// Rotated logs that are kept: `FILE.1` is the newest.
+/// Rotated logs that are kept; `FILE.1` is the newest.
 const ROTATED_MAX: u32 = 5;
 
-/// Characters of a text among the arguments. The rest of a long paste says little.
+/// Characters of a logged text argument. The rest of a long paste is of little use.
 const TEXT_CHARS_MAX: usize = 1_000;
 
-/// How long the end of the server waits for the log.
+/// How long shutdown waits for the log.
 const FINISH_MAX: Duration = Duration::from_millis(500);
 
-/// Parameters that hold what is typed.
-const TYPED: [&str; 5] = ["input", "keys", "paste", "text", "run"];
+/// Parameters that contain typed text.
+const TYPED_PARAMETERS: [&str; 5] = ["input", "keys", "paste", "text", "run"];
 
-/// A call, as the log has it.
+/// A log entry.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
-    /// When it ended, in milliseconds since 1970.
+    /// Time of the end of the call, in milliseconds since 1970.
     pub time_ms: u64,
     /// The client.
     pub who: Value,
@@ -45,23 +45,23 @@ pub struct Entry {
     pub tool: String,
     /// The arguments, without secrets.
     pub arguments: Value,
-    /// The session that it was about.
+    /// The session, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The outcome of a wait, `ok`, or the code of an error.
+    /// The outcome of a wait, `ok`, or an error code.
     pub outcome: String,
-    /// The message of an error.
+    /// The error message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The frame that it was answered with.
+    /// The seq of the frame in the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// How long it took.
+    /// Duration of the call.
     pub elapsed_ms: u64,
 }
 
-/// Returns arguments as the log may have them: without the values of variables, without what was typed where the terminal
-/// did not echo it, and with long texts cut.
+/// Returns arguments for the log: without values of environment variables, without text typed while echo was off, and
+/// with long texts cut.
 pub(crate) fn loggable(arguments: &Value, is_typed_hidden: bool) -> Value {
     match arguments {
         Value::Object(all) => all
@@ -72,7 +72,9 @@ pub(crate) fn loggable(arguments: &Value, is_typed_hidden: bool) -> Value {
                         variables.keys().map(|name| (name.clone(), json!("…"))).collect()
                     }
                     Value::Bool(_) | Value::Null => value.clone(),
-                    _ if is_typed_hidden && TYPED.contains(&name.as_str()) => json!("(echo off)"),
+                    _ if is_typed_hidden && TYPED_PARAMETERS.contains(&name.as_str()) => {
+                        json!("(echo off)")
+                    }
                     value => loggable(value, is_typed_hidden),
                 };
                 (name.clone(), value)
@@ -80,27 +82,27 @@ pub(crate) fn loggable(arguments: &Value, is_typed_hidden: bool) -> Value {
             .collect(),
         Value::Array(all) => all.iter().map(|value| loggable(value, is_typed_hidden)).collect(),
         Value::String(text) if text.chars().count() > TEXT_CHARS_MAX => {
-            let begin: String = text.chars().take(TEXT_CHARS_MAX).collect();
-            json!(format!("{begin}… ({} bytes)", text.len()))
+            let start: String = text.chars().take(TEXT_CHARS_MAX).collect();
+            json!(format!("{start}… ({} bytes)", text.len()))
         }
         other => other.clone(),
     }
 }
 
-enum Job {
+enum WriterJob {
     Write(Box<Entry>),
     Finish(oneshot::Sender<()>),
 }
 
-/// A log that is open.
+/// An open audit log.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
-    jobs: SyncSender<Job>,
+    jobs: SyncSender<WriterJob>,
     dropped: Arc<AtomicU64>,
 }
 
 impl AuditLog {
-    /// Opens a log, for its owner alone, and starts its thread.
+    /// Opens a log with mode 0600, and starts its thread.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -116,30 +118,30 @@ impl AuditLog {
         let mut writer = Writer::open(path, bytes_max).map_err(named)?;
         let (jobs, received) = sync_channel(queue_max);
         let dropped = Arc::new(AtomicU64::new(0));
-        let of_thread = Arc::clone(&dropped);
+        let thread_dropped = Arc::clone(&dropped);
         std::thread::Builder::new()
             .name("audit".to_owned())
-            .spawn(move || writer.run(&received, &of_thread))
+            .spawn(move || writer.run(&received, &thread_dropped))
             .map_err(named)?;
         Ok(AuditLog { jobs, dropped })
     }
 
-    /// Hands an entry to the log.
+    /// Queues an entry, or drops it if the queue is full.
     pub fn write(&self, entry: Entry) {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-            self.jobs.try_send(Job::Write(Box::new(entry)))
+            self.jobs.try_send(WriterJob::Write(Box::new(entry)))
         {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until all entries are written, but not for long.
+    /// Waits until all entries are written, up to [`FINISH_MAX`].
     pub async fn finish(&self) {
         let (done, is_done) = oneshot::channel();
         let jobs = self.jobs.clone();
         let finish = async {
-            // The queue may be full, and a full one blocks.
-            let sent = tokio::task::spawn_blocking(move || jobs.send(Job::Finish(done)));
+            // Sending to a full queue blocks.
+            let sent = tokio::task::spawn_blocking(move || jobs.send(WriterJob::Finish(done)));
             let _ = sent.await;
             let _ = is_done.await;
         };
@@ -152,14 +154,14 @@ struct Writer {
     file: File,
     bytes: u64,
     bytes_max: u64,
-    /// Why the last line could not be written.
+    /// The last write failed.
     failed: bool,
 }
 
 impl Writer {
     fn open(path: &Path, bytes_max: u64) -> io::Result<Writer> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        // A log that was there may have another mode.
+        // An existing log may have another mode.
         if file.metadata()?.is_file() {
             file.set_permissions(Permissions::from_mode(0o600))?;
         }
@@ -167,11 +169,11 @@ impl Writer {
         Ok(Writer { path: path.to_owned(), file, bytes, bytes_max, failed: false })
     }
 
-    fn run(&mut self, jobs: &Receiver<Job>, dropped: &AtomicU64) {
+    fn run(&mut self, jobs: &Receiver<WriterJob>, dropped: &AtomicU64) {
         for job in jobs {
             match job {
-                Job::Finish(done) => drop(done.send(())),
-                Job::Write(entry) => {
+                WriterJob::Finish(done) => drop(done.send(())),
+                WriterJob::Write(entry) => {
                     let lost = dropped.swap(0, Ordering::Relaxed);
                     if lost > 0 {
                         self.write(&json!({"time_ms": entry.time_ms, "dropped": lost}), dropped);
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_that_is_not_written_drops_entries_and_counts_them() {
+    async fn a_full_queue_drops_and_counts_entries() {
         let folder = Folder::new("dropped");
         let path = folder.0.join("pipe");
         rustix::fs::mknodat(
@@ -296,7 +298,7 @@ mod tests {
             0,
         )
         .unwrap();
-        // A pipe that is not read fills up, and then its writer waits.
+        // An unread pipe fills up and then blocks the writer.
         let mut reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let log = AuditLog::with_limits(&path, 10, u64::MAX).unwrap();
         let count = 10_000;
@@ -307,7 +309,7 @@ mod tests {
         assert!(dropped > 0, "{dropped}");
         let (mut read, mut seen) = (Vec::new(), 0);
         let mut buffer = [0; 65_536];
-        // All that was not dropped comes, and then the count with the next entry.
+        // Reads all entries that were not dropped, then the count in the next one.
         while seen < count {
             let bytes = io::Read::read(&mut reader, &mut buffer).unwrap();
             read.extend_from_slice(&buffer[..bytes]);
