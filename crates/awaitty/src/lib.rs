@@ -26,6 +26,7 @@ pub mod proxy;
 pub mod record;
 pub mod render;
 pub mod secrets;
+pub mod server;
 pub mod sessions;
 pub mod shell;
 pub mod signals;

@@ -7,7 +7,7 @@ use awaitty::access::AccessOptions;
 use awaitty::backend::{aside, limits, processes, tmux};
 use awaitty::client::Client;
 use awaitty::secrets::{SecretOptions, Secrets};
-use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
+use awaitty::{cli, daemon, files, http, mcp, policy, proxy, server, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -315,7 +315,7 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             let options = mcp::Options { call_limit, tools, ..options };
             let (listener, _login_file) =
                 if web { open_page(&network).await } else { (None, None) };
-            mcp::serve_stdio(options, listener, ended).await
+            server::serve_stdio(options, listener, ended).await
         }
         Command::Serve {
             network,
@@ -336,7 +336,7 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
             let options = options(&access, secrets)?;
             let options = mcp::Options { call_limit, tools, ..options };
-            mcp::serve_http(options, listener, ended).await;
+            server::serve_http(options, listener, ended).await;
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,

@@ -11,7 +11,6 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
@@ -19,12 +18,10 @@ use super::outbox::{HangupDetector, Outbox};
 use crate::access::{Connection, SocketAccess};
 use crate::backend::processes;
 use crate::error::ToolError;
-use crate::http;
 use crate::operator::{AuditEntry, AuditLog, Policy};
 use crate::policy;
 use crate::secrets::Secrets;
 use crate::sessions::Sessions;
-use crate::socket::{self, Clients, Listener};
 use crate::tools;
 use crate::tools::waiting::Waits;
 
@@ -234,6 +231,15 @@ impl Host {
         }
     }
 
+    /// Serves standard input and output until EOF, a hangup or `ended`.
+    ///
+    /// # Errors
+    /// If the client violates the protocol.
+    pub async fn serve_stdio(self: &Arc<Self>, ended: CancellationToken) -> anyhow::Result<()> {
+        let (stdin, stdout) = rmcp::transport::stdio_pipes();
+        self.serve(stdin, stdout, HangupDetector::of_stdin(), Connection::stdio(), ended).await
+    }
+
     /// Returns the access of programs in the terminals.
     pub fn socket_access(&self) -> SocketAccess {
         self.options.socket_access
@@ -287,66 +293,4 @@ impl Host {
         }
         processes::end_orphans().await;
     }
-}
-
-/// Starts the socket by which programs in the terminals signal channels. Everything else works without it.
-fn listen(host: &Arc<Host>, ended: &CancellationToken) -> Option<JoinHandle<()>> {
-    match socket::program_path().and_then(Listener::bind) {
-        Ok(listener) => {
-            host.sessions.set_socket(listener.path());
-            let serving = listener.serve(Arc::clone(host), Clients::Programs, ended.clone());
-            Some(tokio::spawn(serving))
-        }
-        Err(error) => {
-            crate::log(&format!("no socket, so `awaitty signal` will not work: {error}"));
-            None
-        }
-    }
-}
-
-/// Runs `serving` with a socket for programs, then ends all programs.
-async fn serve_until<T>(
-    host: Arc<Host>,
-    ended: CancellationToken,
-    serving: impl Future<Output = T>,
-) -> T {
-    let listening = listen(&host, &ended);
-    let served = serving.await;
-    ended.cancel();
-    host.shut_down().await;
-    if let Some(listening) = listening {
-        // It removes the socket file.
-        let _ = listening.await;
-    }
-    served
-}
-
-/// Serves standard input and output, and the listener if there is one, until EOF or `ended`. Then ends all programs.
-///
-/// # Errors
-/// If the client violates the protocol.
-pub async fn serve_stdio(
-    options: Options,
-    listener: Option<http::Listener>,
-    ended: CancellationToken,
-) -> anyhow::Result<()> {
-    let host = Host::new(options);
-    if let Some(listener) = listener {
-        tokio::spawn(listener.serve_host(Arc::clone(&host), ended.clone()));
-    }
-    let serving = {
-        let (host, ended) = (Arc::clone(&host), ended.clone());
-        async move {
-            let (stdin, stdout) = rmcp::transport::stdio_pipes();
-            host.serve(stdin, stdout, HangupDetector::of_stdin(), Connection::stdio(), ended).await
-        }
-    };
-    serve_until(host, ended, serving).await
-}
-
-/// Serves HTTP until `ended`. Then ends all programs.
-pub async fn serve_http(options: Options, listener: http::Listener, ended: CancellationToken) {
-    let host = Host::new(options);
-    let serving = listener.serve_host(Arc::clone(&host), ended.clone());
-    serve_until(host, ended, serving).await;
 }

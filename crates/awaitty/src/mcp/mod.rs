@@ -7,7 +7,7 @@ mod outbox;
 mod prompts;
 mod resources;
 
-pub use host::{CountedClient, ClientCount, Host, Options, choose_tools, serve_http, serve_stdio};
+pub use host::{ClientCount, CountedClient, Host, Options, choose_tools};
 pub use outbox::HangupDetector;
 
 use std::collections::HashMap;

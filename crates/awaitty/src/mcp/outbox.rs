@@ -112,7 +112,9 @@ impl HangupDetector {
             let would_block = io::Error::from(io::ErrorKind::WouldBlock);
             let _ = match self {
                 HangupDetector::Pipe(pipe) => pipe.try_io(|| Err::<(), _>(would_block)),
-                HangupDetector::Socket(socket) => socket.try_io(Interest::READABLE, || Err::<(), _>(would_block)),
+                HangupDetector::Socket(socket) => {
+                    socket.try_io(Interest::READABLE, || Err::<(), _>(would_block))
+                }
                 HangupDetector::Unknown => Ok(()),
             };
         }
@@ -270,7 +272,11 @@ mod tests {
         // The blocked write is cancelled and not counted any more.
         assert!(sending.await.is_err());
         assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Notification(_))));
-        assert_eq!(outbox.requests.borrow().by_id.len(), policy::UNTOLD_MAX - 2, "one was cancelled");
+        assert_eq!(
+            outbox.requests.borrow().by_id.len(),
+            policy::UNTOLD_MAX - 2,
+            "one was cancelled"
+        );
         // As many brief requests are allowed, regardless of writes; a reused ID counts once.
         for _ in 0..3 {
             assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Request(_))));
