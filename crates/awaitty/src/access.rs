@@ -1,4 +1,4 @@
-//! The rights of a caller: which tools a connection may call, and on which sessions.
+//! Access control: the tools that a connection may call, and the sessions that it may use.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,39 +10,40 @@ use crate::sessions::{Entry, Sessions};
 use crate::tools::Tool;
 use awaitty_terminal::ToolError;
 
-/// The variable that names the policy file.
+/// Environment variable with the path of the policy file.
 pub const POLICY_VARIABLE: &str = "AWAITTY_POLICY";
 
-/// Who calls.
+/// The origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
     /// The user, or an agent of the user.
     User,
-    /// The holder of a read token.
+    /// The holder of a read-only token.
     Reader,
-    /// A program in a terminal of ours, by the socket that `AWAITTY_SOCKET` names, with its PID.
+    /// A program in a terminal of this server, connected by the socket in `AWAITTY_SOCKET`, with its PID.
     Program(Pid),
 }
 
-/// How a caller is connected.
+/// A connection of a caller.
 #[derive(Clone, Debug)]
 pub struct Connection {
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
-    /// The way: `stdio`, `socket`, `http` or `program`. All callers that come one way are one client for the limits of
-    /// the policy: a user's processes cannot be told apart, and neither can the holders of one token.
+    /// The transport: `stdio`, `socket`, `http`, `http-read` or `program`. All callers on one transport count as one
+    /// client for the limits of the policy: a user's processes are indistinguishable, and so are the holders of one
+    /// token.
     pub via: &'static str,
-    /// The PID of the process at the other end, where the kernel shows it.
+    /// The peer's PID, if the kernel reports it.
     pub pid: Option<i32>,
 }
 
 impl Connection {
-    /// Returns the connection by standard input and output.
+    /// Returns the connection of standard input and output.
     pub fn stdio() -> Connection {
         Connection { caller: Caller::User, via: "stdio", pid: None }
     }
 
-    /// Returns a connection by a Unix socket, from a process.
+    /// Returns a connection by a Unix socket.
     pub fn socket(caller: Caller, pid: Option<i32>) -> Connection {
         let via = match caller {
             Caller::Program(_) => "program",
@@ -61,34 +62,35 @@ impl Connection {
     }
 }
 
-/// What a server lets the programs in its terminals do.
+/// Access of the programs in a server's terminals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum SocketAccess {
     /// Signal channels, and read their own session.
     #[default]
     Own,
-    /// Everything that the user may do.
+    /// The same as the user.
     Full,
 }
 
-/// What callers may do.
+/// Command line options for access control.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Access")]
 pub struct AccessOptions {
-    /// What programs in the terminals may do through the socket in AWAITTY_SOCKET: `own` lets them signal channels and read
-    /// their own session, `full` lets them do everything that you may.
+    /// Access of programs in the terminals through the socket in AWAITTY_SOCKET: `own` allows signalling channels and
+    /// reading their own session, `full` allows everything.
     #[arg(long, env = "AWAITTY_SOCKET_ACCESS", value_enum, default_value_t = SocketAccess::Own, value_name = "own|full", hide_possible_values = true)]
     pub socket_access: SocketAccess,
-    /// A file of rules: which programs may be started, which tools called and which sessions used, and an audit log.
+    /// File of rules for the programs that may be started, the tools that may be called and the sessions that may be
+    /// used, and for an audit log.
     #[arg(long, env = POLICY_VARIABLE, value_name = "FILE")]
     pub policy: Option<PathBuf>,
 }
 
 impl AccessOptions {
-    /// Loads the policy, and opens its audit log.
+    /// Loads the policy and opens its audit log.
     ///
     /// # Errors
-    /// If the policy makes no sense, or the log cannot be opened.
+    /// If the policy is invalid, or the log cannot be opened.
     pub fn load(&self) -> anyhow::Result<(Policy, Option<AuditLog>)> {
         let Some(path) = &self.policy else { return Ok(Default::default()) };
         let policy = Policy::load(path)?;
@@ -97,8 +99,8 @@ impl AccessOptions {
     }
 }
 
-/// Tools that change nothing, for holders of a read token. A wait for a channel is not among them: a signal that one wait
-/// was given is not given to the next.
+/// Tools that change nothing, for holders of a read-only token. wait_for_channel is not one of them: it consumes
+/// signals.
 const READ_TOOLS: [&str; 7] = [
     "list_sessions",
     "read_output",
@@ -129,19 +131,19 @@ impl Caller {
         }
         let why = match self {
             Caller::Program(_) => {
-                "a program in a terminal may signal channels and read its own session, by the socket in AWAITTY_SOCKET: \
-                 call the daemon instead, or start the server with --socket-access full"
+                "a program in a terminal may only signal channels and read its own session through the socket in \
+                 AWAITTY_SOCKET: call the daemon instead, or start the server with --socket-access full"
             }
-            _ => "this is a read token: use the token of --token-file",
+            _ => "this token is read-only: use the token of --token-file",
         };
         Err(ToolError::new("denied", format!("{}: {why}", tool.name)))
     }
 
-    /// Returns the only session that the caller may use; `None` if it may use all. A program may use its own.
+    /// Returns the session that the caller is limited to; `None` if it may use all.
     pub(crate) fn own_session(self, sessions: &Sessions) -> Result<Option<Arc<Entry>>, ToolError> {
         let Caller::Program(pid) = self else { return Ok(None) };
         sessions.of_process(pid).map(Some).ok_or_else(|| {
-            let why = "the program that asks belongs to no session of this server, so it may signal channels only";
+            let why = "the calling program belongs to no session of this server, so it may only signal channels";
             ToolError::new("denied", why)
         })
     }

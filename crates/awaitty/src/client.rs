@@ -1,6 +1,7 @@
-//! A client of a server's socket, for the command line: it writes and reads lines, and blocks.
+//! A blocking client of a server's socket, for the command line.
 //!
-//! It starts in the time that a process takes to start: no runtime, and the newer protocol, which needs no handshake.
+//! It needs no async runtime, and uses the newer protocol, which has no handshake. So it starts as fast as a process
+//! can.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,19 +18,19 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use serde_json::{Value, json};
 
 use crate::access::POLICY_VARIABLE;
-use crate::mcp::SHOWN;
+use crate::mcp::IMAGE_META_KEY;
 use crate::{secrets, socket};
 
-/// What a call was answered with.
+/// The result of a tool call.
 #[derive(Clone, Debug)]
-pub struct Answered {
-    /// For programs.
+pub struct CallResult {
+    /// The structured result, for programs.
     pub structured: Value,
-    /// For readers.
+    /// The text result, for people.
     pub text: String,
-    /// The picture, if it is one.
+    /// The image, if the result has one.
     pub image: Option<Vec<u8>>,
-    /// It was a mistake of the caller's.
+    /// The call failed.
     pub is_error: bool,
 }
 
@@ -41,34 +42,34 @@ pub struct Client {
     last_id: u64,
 }
 
-/// Where a server says what it is.
+/// Key of the server's name and version in `_meta`.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 impl Client {
     /// Connects to the server at a path.
     ///
     /// # Errors
-    /// If nobody answers there.
+    /// If no server accepts the connection.
     pub fn connect(path: &Path) -> io::Result<Client> {
         let input = UnixStream::connect(path)?;
         let output = BufReader::new(input.try_clone()?);
         Ok(Client { input, output, last_id: 0 })
     }
 
-    /// Connects to the daemon, starting it if nobody answers, and insists on its being of our version.
+    /// Connects to the daemon, after starting it if none is running, and checks that its version is this one.
     ///
     /// # Errors
-    /// If it cannot be started, or is of another version.
+    /// If it cannot be started, or has another version.
     pub fn daemon() -> io::Result<Client> {
         let mut client = Client::any_daemon()?;
         client.check_version()?;
         Ok(client)
     }
 
-    /// Connects to the daemon if one runs, and insists on its being of our version. Starts none.
+    /// Connects to the daemon if one is running, and checks that its version is this one. Starts none.
     ///
     /// # Errors
-    /// If it cannot be reached, or is of another version.
+    /// If it cannot be reached, or has another version.
     pub fn running_daemon() -> io::Result<Option<Client>> {
         match Client::connect(&socket::daemon_path()?) {
             Ok(mut client) => {
@@ -87,7 +88,7 @@ impl Client {
         }
     }
 
-    /// Connects to the daemon whatever its version, starting it if nobody answers.
+    /// Connects to the daemon of any version, after starting it if none is running.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -96,40 +97,40 @@ impl Client {
         if let Ok(client) = Client::connect(&path) {
             return Ok(client);
         }
-        // One at a time: whoever comes second finds the daemon that the first one started.
+        // Serializes concurrent starts: the second caller finds the daemon of the first.
         let lock = File::create(path.with_file_name("start.lock"))?;
         rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
         if let Ok(client) = Client::connect(&path) {
             return Ok(client);
         }
-        let said = start_daemon()?;
-        if let Some(died) = said.strip_prefix("ready, ") {
-            crate::log(died);
+        let ready_line = start_daemon()?;
+        if let Some(warning) = ready_line.strip_prefix("ready, ") {
+            crate::log(warning);
         }
         Client::connect(&path)
     }
 
-    /// Does not wait for longer than that for an answer.
+    /// Sets the timeout of reads and writes.
     ///
     /// # Errors
-    /// If it is no time at all.
-    pub fn limit(&self, longest: Duration) -> io::Result<()> {
-        self.input.set_write_timeout(Some(longest))?;
-        self.output.get_ref().set_read_timeout(Some(longest))
+    /// If it is zero.
+    pub fn limit(&self, timeout: Duration) -> io::Result<()> {
+        self.input.set_write_timeout(Some(timeout))?;
+        self.output.get_ref().set_read_timeout(Some(timeout))
     }
 
-    /// The process that answers.
+    /// Returns the PID of the server.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not report it.
     pub fn server_pid(&self) -> io::Result<Pid> {
         Ok(rustix::net::sockopt::socket_peercred(&self.input)?.pid)
     }
 
-    /// Ends the server, and waits until its process has ended: the connection ends before.
+    /// Ends the server, and waits for the exit of its process, which comes after the end of the connection.
     ///
     /// # Errors
-    /// If it may not be ended.
+    /// If the signal is not permitted.
     pub fn end_server(self) -> io::Result<()> {
         let server = rustix::process::pidfd_open(self.server_pid()?, PidfdFlags::empty())?;
         rustix::process::pidfd_send_signal(&server, Signal::TERM)?;
@@ -138,34 +139,34 @@ impl Client {
         Ok(())
     }
 
-    /// The server's version.
+    /// Returns the server's version.
     ///
     /// # Errors
-    /// If it does not answer.
+    /// If it does not respond.
     pub fn version(&mut self) -> io::Result<String> {
-        let told = match self.ask("server/discover", json!({}), &mut |_| {}) {
-            // It speaks another protocol.
+        let info = match self.request("server/discover", json!({}), &mut |_| {}) {
+            // An older server, which does not know the method.
             Err(error) if error.kind() == io::ErrorKind::Other => Value::Null,
-            told => told?,
+            info => info?,
         };
-        let version = told["_meta"][SERVER_INFO]["version"].as_str();
+        let version = info["_meta"][SERVER_INFO]["version"].as_str();
         Ok(version.unwrap_or("unknown").to_owned())
     }
 
-    /// The next message.
+    /// Reads the next message.
     fn next(&mut self) -> io::Result<Value> {
         let mut line = String::new();
         if self.output.read_line(&mut line)? == 0 {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "the server went away: call again, and look at its log if that does not help",
+                "the server closed the connection: call again, and read its log if that does not help",
             ));
         }
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// Asks for something and gives the result; `progress` hears of what takes long.
-    fn ask(
+    /// Sends a request and returns its result. Passes progress messages to `progress`.
+    fn request(
         &mut self,
         method: &str,
         mut params: Value,
@@ -179,8 +180,8 @@ impl Client {
             "io.modelcontextprotocol/clientCapabilities": {},
             "progressToken": id,
         });
-        let asked = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        self.input.write_all(format!("{asked}\n").as_bytes())?;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.input.write_all(format!("{request}\n").as_bytes())?;
         loop {
             let mut message = self.next()?;
             if message["method"] == "notifications/progress" {
@@ -196,43 +197,43 @@ impl Client {
         }
     }
 
-    /// Calls a tool; `progress` hears of a call that takes long.
+    /// Calls a tool. Passes progress messages to `progress`.
     ///
     /// # Errors
-    /// If the server goes away, or does not know the tool.
+    /// If the connection closes, or the tool is unknown.
     pub fn call(
         &mut self,
         tool: &str,
         arguments: &Value,
         progress: &mut dyn FnMut(&str),
-    ) -> io::Result<Answered> {
+    ) -> io::Result<CallResult> {
         let params = json!({"name": tool, "arguments": arguments});
-        answered(&self.ask("tools/call", params, progress)?)
+        parse_result(&self.request("tools/call", params, progress)?)
     }
 
-    /// Says if the server is of another version than we are.
+    /// Checks that the server has the version of this program.
     ///
     /// # Errors
-    /// If it is.
+    /// If it has another one.
     fn check_version(&mut self) -> io::Result<()> {
         let (own, version) = (env!("CARGO_PKG_VERSION"), self.version()?);
         if version == own {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "the daemon is version {version} and this is {own}: `awaitty daemon stop` ends it and its sessions, \
-             and the next call starts one of this version"
+            "the daemon has version {version}, but this program has {own}: run `awaitty daemon stop`, which ends the \
+             daemon and its sessions; the next call starts a daemon of this version"
         )))
     }
 }
 
-fn answered(result: &Value) -> io::Result<Answered> {
+fn parse_result(result: &Value) -> io::Result<CallResult> {
     let image = result["content"][1]["data"].as_str();
     let image =
         image.map(|data| BASE64_STANDARD.decode(data).map_err(io::Error::other)).transpose()?;
-    let of_image = &result["_meta"][SHOWN];
-    let structured = if image.is_some() { of_image } else { &result["structuredContent"] };
-    Ok(Answered {
+    let image_data = &result["_meta"][IMAGE_META_KEY];
+    let structured = if image.is_some() { image_data } else { &result["structuredContent"] };
+    Ok(CallResult {
         structured: structured.clone(),
         image,
         text: result["content"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -240,11 +241,11 @@ fn answered(result: &Value) -> io::Result<Answered> {
     })
 }
 
-/// Starts a daemon in the background and waits for what it says when it listens.
+/// Starts a daemon in the background. Returns the line that it prints once it is listening.
 fn start_daemon() -> io::Result<String> {
     let log = socket::runtime_dir()?.join("daemon.log");
     let mut command = Command::new(std::env::current_exe()?);
-    // The daemon runs in another directory.
+    // The daemon has another working directory.
     for variable in [secrets::FILE_VARIABLE, POLICY_VARIABLE] {
         if let Some(path) = std::env::var_os(variable) {
             command.env(variable, std::path::absolute(path)?);
@@ -259,14 +260,14 @@ fn start_daemon() -> io::Result<String> {
         .stdout(Stdio::piped())
         .stderr(File::options().create(true).append(true).open(&log)?)
         .spawn()?;
-    let mut said = String::new();
+    let mut printed = String::new();
     if let Some(output) = &mut daemon.stdout {
-        output.read_to_string(&mut said)?;
+        output.read_to_string(&mut printed)?;
     }
-    if said.starts_with("ready") {
-        return Ok(said.trim_end().to_owned());
+    if printed.starts_with("ready") {
+        return Ok(printed.trim_end().to_owned());
     }
     let text = std::fs::read_to_string(&log).unwrap_or_default();
-    let why = text.lines().last().unwrap_or("it did not say why").trim_start_matches("awaitty: ");
+    let why = text.lines().last().unwrap_or("unknown reason").trim_start_matches("awaitty: ");
     Err(io::Error::other(format!("the daemon did not start: {why} (see {})", log.display())))
 }

@@ -1,4 +1,4 @@
-//! The daemon: a server that belongs to no client, so that sessions outlive a call of the command line.
+//! The daemon: a server that belongs to no client, so that sessions outlive a command line call.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,13 +20,13 @@ use awaitty_terminal::platform::leaders::{self, LeadersFile};
 use awaitty_terminal::platform::processes;
 use awaitty_terminal::terminal as driver;
 
-/// Starts the daemon in the background, and outlives it: whatever it leaves when it is killed becomes the
-/// child of this process, which ends it, and only then lets another daemon start.
+/// Starts the daemon and outlives it. Orphans of a killed daemon are reparented to this process, which ends them before
+/// another daemon may start.
 ///
 /// # Errors
 /// If the daemon cannot be started.
 pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
-    // It fails only for one that is the leader of its group already, which then has no need of it.
+    // Fails only for a process group leader, which needs no new session.
     let _ = rustix::process::setsid();
     let lock = File::create(socket::runtime_dir()?.join("guard.lock"))?;
     rustix::fs::flock(&lock, FlockOperation::LockExclusive)?;
@@ -37,14 +37,14 @@ pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
         Ok((daemon, pid))
     })?;
     let pid = Pid::from_child(&daemon);
-    let_go_of_stdout()?;
-    let over = tokio::task::spawn_blocking(move || daemon.wait());
-    tokio::pin!(over);
+    close_stdout()?;
+    let exit = tokio::task::spawn_blocking(move || daemon.wait());
+    tokio::pin!(exit);
     tokio::select! {
-        _ = &mut over => {}
+        _ = &mut exit => {}
         () = ended.cancelled() => {
             let _ = rustix::process::kill_process(pid, Signal::TERM);
-            let _ = over.await;
+            let _ = exit.await;
         }
     }
     processes::unregister(pid);
@@ -53,11 +53,11 @@ pub async fn guard(ended: CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the daemon until it is told to end, or was idle for `idle`. In the background it says on standard
-/// output when it listens.
+/// Runs the daemon until `ended`, or until it has been idle for `idle`. In the background it prints a line to standard
+/// output once it is listening.
 ///
 /// # Errors
-/// If there is one already, or its socket cannot be made.
+/// If another daemon is running, or the socket cannot be created.
 pub async fn run(
     background: bool,
     idle: Duration,
@@ -67,13 +67,13 @@ pub async fn run(
     let path = socket::daemon_path()?;
     let lock = File::create(path.with_file_name("daemon.lock"))?;
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
-        .context("a daemon is running already: `awaitty daemon status` shows it")?;
-    let died = path.metadata().is_ok_and(|found| found.file_type().is_socket());
+        .context("a daemon is already running: `awaitty daemon status` shows it")?;
+    let was_killed = path.metadata().is_ok_and(|found| found.file_type().is_socket());
     let listener = Listener::bind(path)?;
     let programs = Listener::bind(socket::daemon_program_path()?)?;
     let leaders_path = listener.path().with_file_name("leaders");
     let leaders = leaders::read(&leaders_path);
-    let strays = if died {
+    let strays = if was_killed {
         processes::end_strays(socket::SOCKET_VARIABLE, programs.path(), &leaders).await
     } else {
         0
@@ -82,7 +82,7 @@ pub async fn run(
     let leaders = LeadersFile::create(leaders_path);
     let host = Host::new(options);
     host.sessions.set_socket(programs.path());
-    // Without the file less is found after a kill; nothing else depends on it.
+    // Optional: without the file, fewer processes are found after a kill.
     if let Ok(leaders) = leaders {
         host.sessions.set_leaders(leaders);
     }
@@ -94,26 +94,26 @@ pub async fn run(
     let listening = [serve(listener, Clients::User), serve(programs, Clients::Programs)];
     if background {
         let mut stdout = std::io::stdout();
-        if died {
+        if was_killed {
             let _ = writeln!(
                 stdout,
-                "ready, the daemon before had died without a word, and its sessions with it; \
-                 {strays} processes of them were left and have been ended"
+                "ready, the previous daemon was killed, and its sessions are lost; \
+                 {strays} of their processes were still running and have been ended"
             );
         } else {
             let _ = writeln!(stdout, "ready");
         }
-        let_go_of_stdout()?;
+        close_stdout()?;
     }
     tokio::select! {
         () = ended.cancelled() => {}
         () = idle_for(&host, idle) => {}
     }
-    // Waits end as those of a terminal that is closed, and not as calls that somebody cancelled.
+    // Waits then end as for a closed terminal instead of as cancelled calls.
     for entry in host.sessions.all() {
         let _ = entry.handle.call(driver::Driver::close).await;
     }
-    let _ = tokio::time::timeout(policy::SHUTDOWN_GRACE, host.all_answered()).await;
+    let _ = tokio::time::timeout(policy::SHUTDOWN_GRACE, host.wait_for_calls()).await;
     serving.cancel();
     futures::future::join_all(listening).await;
     host.shut_down().await;
@@ -121,31 +121,31 @@ pub async fn run(
     Ok(())
 }
 
-/// Whoever started us reads standard output to its end, which comes when nobody holds it any more.
-fn let_go_of_stdout() -> std::io::Result<()> {
+/// Redirects standard output to /dev/null: the starting process reads it until EOF.
+fn close_stdout() -> std::io::Result<()> {
     let null = File::options().write(true).open("/dev/null")?;
     Ok(rustix::stdio::dup2_stdout(null)?)
 }
 
-/// Ends when nobody was connected and no program ran for that long.
+/// Returns when no client has been connected and no program has been running for `idle`.
 async fn idle_for(host: &Host, idle: Duration) {
-    let mut guests = host.guests.watch();
+    let mut client_count = host.client_count.watch();
     loop {
-        if guests.wait_for(|&count| count == 0).await.is_err() {
+        if client_count.wait_for(|&count| count == 0).await.is_err() {
             return;
         }
         let deadline = Instant::now() + idle;
         tokio::select! {
-            _ = guests.wait_for(|&count| count > 0) => continue,
+            _ = client_count.wait_for(|&count| count > 0) => continue,
             () = tokio::time::sleep_until(deadline) => {}
         }
-        if !runs_anything(host).await {
+        if !has_running_program(host).await {
             return;
         }
     }
 }
 
-async fn runs_anything(host: &Host) -> bool {
+async fn has_running_program(host: &Host) -> bool {
     for entry in host.sessions.all() {
         if entry.handle.call(driver::exit_of).await.flatten().is_none() {
             return true;

@@ -1,5 +1,5 @@
-//! `awaitty demo`: what a newcomer runs first. It drives a real shell and a real full-screen program
-//! through the same tools that an agent has, and prints each call, how it ended and what it showed.
+//! `awaitty demo`: drives a real shell and a real full-screen program through the tools of an agent. Prints each call,
+//! its result and its duration.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
@@ -11,41 +11,41 @@ use tokio_util::sync::CancellationToken;
 use crate::sessions::Sessions;
 use crate::tools::{self, Context};
 
-/// A step: why, the tool, its arguments.
+/// A step: explanation, tool, arguments.
 type Step = (&'static str, &'static str, Value);
 
-/// What is shown in a shell.
+/// Returns the steps with a shell.
 fn shell_steps() -> Vec<Step> {
     vec![
         (
-            "Start a shell, and have its first screen when it has settled.",
+            "Start a shell, and return its first screen when output has settled.",
             "spawn",
             json!({"command": "sh", "name": "shell", "cols": 72, "rows": 12, "env": {"PS1": "$ "}, "wait": {"settled": 200}}),
         ),
         (
-            "Type a command that takes a second, and get the answer when it is there: not before, and not the echo.",
+            "Type a command that takes a second. The call returns when its output appears; the echo does not match.",
             "send_input",
             json!({"session_id": "shell", "input": "sleep 1; echo READY\n", "wait": {"text": "READY"}}),
         ),
         (
-            "Text that is erased in the same write was on the screen all the same.",
+            "Text that is erased in the same write matches, too.",
             "send_input",
             json!({"session_id": "shell", "input": "printf 'FLASH\\r\\033[K'\n", "wait": {"text": "FLASH"}}),
         ),
         (
-            "What was there before the input does not match.",
+            "Text from before the last input does not match, so this wait times out.",
             "wait_for_text",
             json!({"session_id": "shell", "pattern": "READY", "timeout_ms": 100}),
         ),
         (
-            "Output before the exit is read before the exit is told.",
+            "All output is read before the exit is reported.",
             "send_input",
             json!({"session_id": "shell", "input": "echo BYE; exit 3\n", "wait": {"exit": true}}),
         ),
     ]
 }
 
-/// What is shown in a full-screen program.
+/// Returns the steps with a full-screen program.
 fn pager_steps() -> Vec<Step> {
     vec![
         (
@@ -55,28 +55,32 @@ fn pager_steps() -> Vec<Step> {
                    "cols": 72, "rows": 12, "wait": {"text": "line 11"}}),
         ),
         (
-            "One line down: a scroll and two rows, not the whole screen.",
+            "Move one line down: the result is a scroll and two rows, not the whole screen.",
             "send_input",
             json!({"session_id": "pager", "keys": ["j"], "wait": {"change": 50}}),
         ),
         (
-            "Search, and wait for what it finds.",
+            "Search, and wait for the match.",
             "send_input",
             json!({"session_id": "pager", "input": "/line 250\n", "wait": {"text": "line 250"}}),
         ),
-        ("Close it; nothing is left behind.", "close_session", json!({"session_id": "pager"})),
+        (
+            "Close the pager and everything it started.",
+            "close_session",
+            json!({"session_id": "pager"}),
+        ),
     ]
 }
 
 /// Runs the demo.
 ///
 /// # Errors
-/// If a step could not be taken, with the tool's own words.
+/// The error of the first step that fails.
 pub async fn run(ended: CancellationToken) -> anyhow::Result<()> {
     let sessions = Arc::new(Sessions::default());
     let steps = async {
         for step in shell_steps().into_iter().chain(pager_steps()) {
-            take(&sessions, step).await?;
+            run_step(&sessions, step).await?;
         }
         anyhow::Ok(())
     };
@@ -86,33 +90,33 @@ pub async fn run(ended: CancellationToken) -> anyhow::Result<()> {
     };
     sessions.shut_down().await;
     result?;
-    say(
-        "\nThat was all of it: no sleep, no polling. `awaitty mcp` serves these tools to an agent.\n",
+    print(
+        "\nThe demo has ended. It used neither sleep nor polling. `awaitty mcp` serves these tools to an agent.\n",
     )
 }
 
-async fn take(sessions: &Arc<Sessions>, (why, name, arguments): Step) -> anyhow::Result<()> {
+async fn run_step(sessions: &Arc<Sessions>, (why, name, arguments): Step) -> anyhow::Result<()> {
     let colour = std::io::stdout().is_terminal();
     let paint = |code: &str, text: &str| match colour {
         true => format!("\x1b[{code}m{text}\x1b[0m"),
         false => text.to_owned(),
     };
-    say(&format!("\n{}\n{} {arguments}\n", paint("1", why), paint("36", name)))?;
-    let tool = tools::find(name).ok_or_else(|| anyhow::anyhow!("there is no tool {name}"))?;
+    print(&format!("\n{}\n{} {arguments}\n", paint("1", why), paint("36", name)))?;
+    let tool = tools::find(name).ok_or_else(|| anyhow::anyhow!("tool {name} does not exist"))?;
     let context = Context::new(sessions, arguments);
     let start = tokio::time::Instant::now();
     let reply = tool.call(context).await?;
     let took = start.elapsed();
     let mut shown =
-        format!("{}\n", paint("32", &format!("answered after {} ms", took.as_millis())));
+        format!("{}\n", paint("32", &format!("returned after {} ms", took.as_millis())));
     for line in reply.text.lines() {
         let _ = writeln!(shown, "  {line}");
     }
-    say(&shown)
+    print(&shown)
 }
 
-/// The demo's only way to print.
-fn say(text: &str) -> anyhow::Result<()> {
+/// Prints text; nothing else in this file does.
+fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)

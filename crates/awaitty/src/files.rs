@@ -1,5 +1,5 @@
-//! Files that callers have us write: only in folders that are theirs to fill, never over another file, and never by way
-//! of a link, which a program could have put there.
+//! Writes files for callers: only in allowed folders, never over an existing file, and never through a symbolic link,
+//! which a program could have created.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,11 +11,11 @@ use rustix::io::Errno;
 
 use awaitty_terminal::ToolError;
 
-/// Where a server may write files for its callers.
+/// Command line options for the folders in which callers may write files.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Files")]
 pub struct Folders {
-    /// A folder in which callers may have files written. Default: where the server was started, and the one for
+    /// Folder in which callers may write files. Default: the working directory of the server, and the directory for
     /// temporary files.
     #[arg(
         long = "write-dir",
@@ -87,11 +87,11 @@ fn write_in<T>(
     path: &str,
     fill: impl FnOnce(&mut File) -> io::Result<T>,
 ) -> Result<(PathBuf, T), ToolError> {
-    let (folder, inside) = place(folders, path)?;
+    let (folder, inside) = locate(folders, path)?;
     let whole = folder.join(&inside);
     let root = open_folder(&folder).map_err(|error| failed(&whole, error))?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    // The kernel holds to it: nothing outside of the folder, no link on the way.
+    // The kernel enforces that the path stays in the folder and contains no link, without a race.
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mode = Mode::RUSR | Mode::WUSR;
     let file = rustix::fs::openat2(&root, &inside, flags, mode, resolve);
@@ -100,7 +100,8 @@ fn write_in<T>(
         Ok(filled) => Ok((whole, filled)),
         Err(error) => {
             let _ = rustix::fs::unlinkat(&root, &inside, AtFlags::empty());
-            let message = format!("path: {}: {error}; nothing is left of it", whole.display());
+            let message =
+                format!("path: {}: {error}; the partial file was removed", whole.display());
             Err(ToolError::new("write_failed", message))
         }
     }
@@ -111,29 +112,29 @@ fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::open(folder, flags, Mode::empty())
 }
 
-/// The folder that a path is in, and where in it.
-fn place(folders: &[PathBuf], path: &str) -> Result<(PathBuf, PathBuf), ToolError> {
-    let asked = Path::new(path);
-    if asked.file_name().is_none() || path.ends_with('/') || path.contains('\0') {
-        return Err(ToolError::argument(format!("path: {path:?} is not the name of a file")));
+/// Returns the allowed folder of a path, and the path relative to it.
+fn locate(folders: &[PathBuf], path: &str) -> Result<(PathBuf, PathBuf), ToolError> {
+    let given = Path::new(path);
+    if given.file_name().is_none() || path.ends_with('/') || path.contains('\0') {
+        return Err(ToolError::argument(format!("path: {path:?} is not a file name: give one")));
     }
     let shown: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     let next = format!(
         "give a path in {}, or start the server with --write-dir",
-        if shown.is_empty() { "a folder that is allowed".to_owned() } else { shown.join(" or ") }
+        if shown.is_empty() { "an allowed folder".to_owned() } else { shown.join(" or ") }
     );
-    if asked.components().any(|part| part == Component::ParentDir) {
-        return Err(ToolError::new("denied", format!("path: {path:?} has `..` in it: {next}")));
+    if given.components().any(|part| part == Component::ParentDir) {
+        return Err(ToolError::new("denied", format!("path: {path:?} contains `..`: {next}")));
     }
-    let found = match (asked.is_absolute(), folders.first()) {
+    let found = match (given.is_absolute(), folders.first()) {
         (true, _) => folders
             .iter()
-            .find_map(|folder| Some((folder.clone(), asked.strip_prefix(folder).ok()?.to_owned()))),
-        (false, Some(first)) => Some((first.clone(), asked.to_owned())),
+            .find_map(|folder| Some((folder.clone(), given.strip_prefix(folder).ok()?.to_owned()))),
+        (false, Some(first)) => Some((first.clone(), given.to_owned())),
         (false, None) => None,
     };
     found.ok_or_else(|| {
-        let message = format!("path: {path:?} is outside of what may be written: {next}");
+        let message = format!("path: {path:?} is outside of the allowed folders: {next}");
         ToolError::new("denied", message)
     })
 }
@@ -142,13 +143,16 @@ fn failed(path: &Path, error: Errno) -> ToolError {
     let path = path.display();
     match error {
         Errno::EXIST => {
-            ToolError::new("denied", format!("path: {path} is there already: give another name"))
+            ToolError::new("denied", format!("path: {path} already exists: give another name"))
         }
         Errno::LOOP | Errno::XDEV => {
-            let message = format!("path: {path} goes by a symbolic link: give the path without it");
+            let message =
+                format!("path: {path} contains a symbolic link: give the path without it");
             ToolError::new("denied", message)
         }
-        Errno::NOENT => ToolError::argument(format!("path: the folder of {path} is not there")),
+        Errno::NOENT => {
+            ToolError::argument(format!("path: the folder of {path} does not exist: create it"))
+        }
         error => ToolError::new("write_failed", format!("path: {path}: {error}")),
     }
 }
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_once_and_for_its_owner_only() {
+    fn a_file_is_written_once_and_is_private() {
         let folder = folder();
         let path = write(&folder, "sub/a.png").unwrap();
         assert_eq!(path, folder.path().join("in/sub/a.png"));
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_a_file_that_could_not_be_filled() {
+    fn a_file_whose_write_fails_is_removed() {
         let folder = folder();
         let allowed = [folder.path().join("in")];
         let failed = write_in(&allowed, "a", |file| {
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_outside_or_by_a_link() {
+    fn paths_outside_the_folder_and_links_are_rejected() {
         let folder = folder();
         let (inside, outside) = (folder.path().join("in"), folder.path().join("out"));
         symlink(&outside, inside.join("link")).unwrap();

@@ -22,6 +22,7 @@ pub mod proxy;
 pub mod record;
 pub mod render;
 pub mod secrets;
+pub mod server;
 pub mod sessions;
 pub mod socket;
 pub mod text;

@@ -1,4 +1,4 @@
-//! The command line: what is asked for is found out here, and done elsewhere.
+//! Entry point: parses the command line and dispatches to the library.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use awaitty_terminal::workers;
 use awaitty::client::Client;
 use awaitty::secrets::{SecretOptions, Secrets};
 use awaitty::sessions::{Settings, TmuxServers};
-use awaitty::{cli, daemon, files, http, mcp, policy, proxy, tools};
+use awaitty::{cli, daemon, files, http, mcp, policy, proxy, server, tools};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,16 +29,16 @@ struct Args {
 enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
-        /// Use the daemon's sessions, which outlive this server, instead of own ones.
+        /// Use the sessions of the daemon, which outlive this server, instead of separate ones.
         #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "TmuxServers", "Folders", "Terminals", "Limits", "SecretOptions", "AccessOptions"])]
         daemon: bool,
-        /// A wait by a client that asked for no progress answers `pending` after so many milliseconds.
+        /// Milliseconds after which a wait answers `pending` to a client that requested no progress notifications.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
         call_limit_ms: u64,
-        /// The tools to offer: `core`, `all`, or names with commas between them.
+        /// Tools to offer: `core`, `all`, or names separated by commas.
         #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
         tools: std::vec::Vec<&'static str>,
-        /// Also serve HTTP: the live page of the sessions, and MCP at /mcp.
+        /// Also serve the live page and MCP over HTTP.
         #[arg(long)]
         web: bool,
         #[command(flatten)]
@@ -60,14 +60,14 @@ enum Command {
     Serve {
         #[command(flatten)]
         network: http::Options,
-        /// A wait by a client that asked for no progress answers `pending` after so many milliseconds. Default: never,
-        /// since the connection is kept awake.
+        /// Milliseconds after which a wait answers `pending` to a client that requested no progress notifications.
+        /// Default: never, since SSE comments keep the connection alive.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS")]
         call_limit_ms: Option<u64>,
-        /// The tools to offer: `core`, `all`, or names with commas between them.
+        /// Tools to offer: `core`, `all`, or names separated by commas.
         #[arg(long, env = "AWAITTY_TOOLS", default_value = "all", value_parser = mcp::choose_tools)]
         tools: std::vec::Vec<&'static str>,
-        /// Say on standard output where it listens, as JSON.
+        /// Print the URLs and the token file as JSON once the server is listening.
         #[arg(long)]
         json: bool,
         #[command(flatten)]
@@ -83,11 +83,11 @@ enum Command {
         #[command(flatten)]
         limits: policy::Limits,
     },
-    /// Hold sessions that outlive a call of the command line. Started by the first call that needs it.
+    /// Hold sessions that outlive a command line call. The first call that needs the daemon starts it.
     Daemon {
         #[command(subcommand)]
         action: Option<DaemonAction>,
-        /// End after so many milliseconds without a client and without a running program.
+        /// Milliseconds without a client and without a running program after which the daemon ends.
         #[arg(long, env = "AWAITTY_IDLE_MS", default_value_t = policy::DAEMON_IDLE.as_millis() as u64)]
         idle_ms: u64,
         #[arg(long, hide = true)]
@@ -109,61 +109,61 @@ enum Command {
     },
     /// Start a program, wait for its exit and print its screen.
     #[command(
-        after_help = "The exit status is the program's own, 128+N if signal N ended it, 124 after a timeout, 4 if \
-        the session was closed, 1 for a mistake and 2 for a wrong command line."
+        after_help = "Exit status: that of the program, 128+N if signal N ended it, 124 after a timeout, 4 if the \
+        session was closed, 1 after another error, and 2 for an invalid command line."
     )]
     Run {
-        /// End it after so many milliseconds.
+        /// Milliseconds after which the program is ended.
         #[arg(long, default_value_t = policy::TIMEOUT_MAX.as_millis() as u64)]
         timeout_ms: u64,
-        /// Columns of its terminal.
+        /// Columns of the terminal.
         #[arg(long, default_value_t = policy::COLS as u16)]
         cols: u16,
-        /// Rows of its terminal.
+        /// Rows of the terminal.
         #[arg(long, default_value_t = policy::ROWS as u16)]
         rows: u16,
         /// Print the structured result as JSON.
         #[arg(long)]
         json: bool,
-        /// The program and its arguments; options of run come before it.
+        /// The program and its arguments; options of run must come first.
         #[arg(required = true, trailing_var_arg = true)]
         command: Vec<String>,
     },
-    /// Sit down at a session's terminal; ctrl+] leaves it alone again.
+    /// Attach this terminal to a session; ctrl+] detaches.
     Attach {
-        /// Id or name; may be left out where there is one session.
+        /// Session ID or name; optional if there is only one session.
         session_id: Option<String>,
-        /// Give the session the size of this terminal.
+        /// Resize the session to the size of this terminal.
         #[arg(long)]
         resize: bool,
     },
-    /// End a session and start it again, as it was started.
+    /// End a session and start it again with the same parameters.
     Restart {
-        /// Its name or id.
+        /// Session name or ID.
         name: String,
         /// Print the structured result as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// What tmux starts to hand on what a pane prints.
+    /// Started by tmux to forward the output of a pane.
     #[command(hide = true)]
     TmuxPipe { socket: std::path::PathBuf },
-    /// What waits for a channel of a tmux server, as long as its parent lives.
+    /// Waits for a channel of a tmux server as long as its parent process lives.
     #[command(hide = true)]
     TmuxWait { channel: String, server: Option<String> },
-    /// What tmux starts to become a program of ours.
+    /// Started by tmux to exec the program of a spawned session.
     #[command(hide = true)]
     TmuxStart { socket: std::path::PathBuf },
-    /// Drive a shell and a full-screen program before your eyes.
+    /// Show what awaitty does with a shell and a full-screen program.
     Demo,
-    /// Look at policy files.
+    /// Work with policy files.
     Policy {
         #[command(subcommand)]
         action: PolicyAction,
     },
-    /// Print the completions of a shell.
+    /// Print a shell completion script.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page.
@@ -172,7 +172,7 @@ enum Command {
 
 #[derive(Clone, Debug, Subcommand)]
 enum PolicyAction {
-    /// Check a policy file, and print its rules.
+    /// Check a policy file and print its rules.
     Check {
         /// The policy file.
         file: std::path::PathBuf,
@@ -190,7 +190,7 @@ enum DaemonAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say whether there is one, and what it holds.
+    /// Print whether the daemon is running, its PID and its number of sessions.
     Status {
         /// Print JSON.
         #[arg(long)]
@@ -200,14 +200,14 @@ enum DaemonAction {
 
 fn main() {
     awaitty::log_to_stderr();
-    let status = match cli::signal::plain(std::env::args_os()) {
+    let status = match cli::signal::parse_plain(std::env::args_os()) {
         Some(arguments) => cli::signal::call(arguments).map_err(anyhow::Error::from),
         None => parse_and_run(),
     };
     if let Err(error) = &status {
         awaitty::log(&format!("{error:#}"));
     }
-    // Not a return: dropping the runtime would wait for a read of standard input that never ends.
+    // Exits instead of returning: dropping the runtime would wait for a blocked read of standard input.
     std::process::exit(status.unwrap_or(cli::exit::ERROR));
 }
 
@@ -216,15 +216,15 @@ fn parse_and_run() -> anyhow::Result<i32> {
     let whole = command(words.get(1).and_then(|word| word.to_str()));
     let words = cli::join_values(&whole, words);
     let matches = whole.get_matches_from(words);
-    let (name, of_tool) = matches.subcommand().expect("clap insists on one");
+    let (name, tool_matches) = matches.subcommand().expect("clap requires a subcommand");
     match tools::find(&name.replace('-', "_")) {
-        Some(tool) => Ok(cli::call(tool, of_tool)?),
+        Some(tool) => Ok(cli::call(tool, tool_matches)?),
         None => run(Args::from_arg_matches(&matches)?),
     }
 }
 
-/// The commands of this file and those of the tools; where the first word asks for a tool, that one alone: a call, such as
-/// `awaitty signal`, is not to take longer because there is much else that could be called.
+/// Returns the command line parser. If the first word is a tool, it contains that tool only: building all of them would
+/// slow down a call such as `awaitty signal`.
 fn command(word: Option<&str>) -> clap::Command {
     match word.and_then(cli::command_of) {
         Some(tool) => clap::Command::new("awaitty").subcommand(tool),
@@ -239,13 +239,13 @@ fn run(args: Args) -> anyhow::Result<i32> {
         }
         Command::Restart { name, json } => return Ok(cli::run::restart(&name, json)?),
         Command::Attach { session_id, resize } => {
-            let left = cli::attach::run(session_id.as_deref(), resize)?;
-            let how = if left == cli::attach::Left::Detached {
+            let end = cli::attach::run(session_id.as_deref(), resize)?;
+            let text = if end == cli::attach::AttachEnd::Detached {
                 "detached"
             } else {
                 "the session has ended"
             };
-            cli::write(format!("{how}\n").as_bytes())?;
+            cli::write(format!("{text}\n").as_bytes())?;
         }
         Command::Completions { shell } => {
             let mut text = Vec::new();
@@ -270,7 +270,7 @@ fn run(args: Args) -> anyhow::Result<i32> {
         Command::Daemon { action: Some(DaemonAction::Status { json }), .. } => status(json)?,
         Command::Mcp { daemon: true, .. } => proxy::run()?,
         command => {
-            // Before there are threads: this process may replace itself.
+            // Must run before threads are started: this process may replace itself.
             let secrets = load_secrets(&command)?;
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
@@ -282,11 +282,11 @@ fn run(args: Args) -> anyhow::Result<i32> {
     Ok(cli::exit::MET)
 }
 
-/// Loads the secrets of a server. The guard of a daemon hands them on.
+/// Loads the secrets of a server. The guard of a daemon passes them on to it.
 fn load_secrets(command: &Command) -> anyhow::Result<Secrets> {
     match command {
         Command::Daemon { background: true, secrets, .. } => {
-            Secrets::hand_on(secrets)?;
+            Secrets::pass_on(secrets)?;
             Ok(Secrets::default())
         }
         Command::Mcp { secrets, .. }
@@ -319,7 +319,7 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             let options = mcp::Options { call_limit, tools, ..options };
             let (listener, _login_file) =
                 if web { open_page(&network).await } else { (None, None) };
-            mcp::serve_stdio(options, listener, ended).await
+            server::serve_stdio(options, listener, ended).await
         }
         Command::Serve {
             network,
@@ -335,11 +335,11 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
         } => {
             let sessions = settings(limits, terminals, &folders, tmux)?;
             let listener = http::Listener::bind(&network).await?;
-            let _login_file = show_in(&listener, json)?;
+            let _login_file = announce(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
             let options = options(&access, secrets, sessions)?;
             let options = mcp::Options { call_limit, tools, ..options };
-            mcp::serve_http(options, listener, ended).await;
+            server::serve_http(options, listener, ended).await;
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
@@ -353,7 +353,7 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
     }
 }
 
-/// Returns how a server serves, as the operator wants it.
+/// Returns the server configuration from the access options.
 fn options(
     access: &AccessOptions,
     secrets: Secrets,
@@ -365,41 +365,41 @@ fn options(
     Ok(mcp::Options { sessions, audit, socket_access, ..mcp::Options::default() })
 }
 
-/// Opens a page besides; an agent is not to be without its tools because it cannot be looked at.
+/// Starts the live page of `mcp --web`. A failure is logged only: the agent still needs its tools.
 async fn open_page(network: &http::Options) -> (Option<http::Listener>, Option<http::LoginFile>) {
     let opened = async {
         let listener = http::Listener::bind(network).await?;
-        // Standard output is the protocol's.
-        let login_file = show_in(&listener, false)?;
+        // Standard output belongs to MCP.
+        let login_file = announce(&listener, false)?;
         Ok::<_, anyhow::Error>((listener, login_file))
     };
     match opened.await {
         Ok((listener, login_file)) => (Some(listener), Some(login_file)),
         Err(error) => {
-            awaitty::log(&format!("--web: there is no page: {error:#}"));
+            awaitty::log(&format!("--web: the live page is not available: {error:#}"));
             (None, None)
         }
     }
 }
 
-/// Says where a server listens, and how to get in; the token itself is in files alone.
-fn show_in(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::LoginFile> {
+/// Logs the URLs and the files for authentication. The token itself is only in the files.
+fn announce(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::LoginFile> {
     let (url, token_file) = (listener.url(), listener.token_file().display());
-    let login_file = listener.make_login_file()?;
+    let login_file = listener.create_login_file()?;
     let page = login_file.path().display();
     awaitty::log(&format!(
-        "the page is at {url}: open file://{page} in a browser to get in\n\
-         awaitty: MCP is at {url}/mcp: send the token that is in {token_file}"
+        "the page is at {url}: open file://{page} in a browser to log in\n\
+         awaitty: MCP is at {url}/mcp: send the token from {token_file}"
     ));
     if as_json {
-        let told = json!({"url": url, "mcp": format!("{url}/mcp"),
+        let addresses = json!({"url": url, "mcp": format!("{url}/mcp"),
             "page_file": page.to_string(), "token_file": token_file.to_string()});
-        cli::write(format!("{told}\n").as_bytes())?;
+        cli::write(format!("{addresses}\n").as_bytes())?;
     }
     Ok(login_file)
 }
 
-/// Prepares this process for holding sessions. Returns what they are created with.
+/// Applies the settings of the process. Returns what the sessions are created with.
 fn settings(
     given: policy::Limits,
     terminals: policy::Terminals,
@@ -417,7 +417,7 @@ fn settings(
     })
 }
 
-/// The daemon that runs, if one does.
+/// Connects to the daemon if one is running.
 fn running_daemon() -> anyhow::Result<Option<Client>> {
     Ok(Client::connect(&awaitty::socket::daemon_path()?).ok())
 }
@@ -429,33 +429,33 @@ fn stop(as_json: bool) -> anyhow::Result<()> {
         client.end_server()?;
     }
     let text = if was_running { "the daemon has ended" } else { "no daemon was running" };
-    say(as_json, &json!({"stopped": was_running}), text)
+    print(as_json, &json!({"stopped": was_running}), text)
 }
 
 fn status(as_json: bool) -> anyhow::Result<()> {
     let Some(mut client) = running_daemon()? else {
-        return say(as_json, &json!({"running": false}), "no daemon is running");
+        return print(as_json, &json!({"running": false}), "no daemon is running");
     };
     let (version, pid) = (client.version()?, client.server_pid()?.as_raw_nonzero());
     let sessions = client.call("list_sessions", &json!({}), &mut |_| {})?.structured;
     let count = sessions["sessions"].as_array().map_or(0, Vec::len);
-    let told = json!({"running": true, "pid": pid, "version": version, "sessions": count});
-    say(as_json, &told, &format!("pid {pid}, version {version}, {count} sessions"))
+    let status = json!({"running": true, "pid": pid, "version": version, "sessions": count});
+    print(as_json, &status, &format!("PID {pid}, version {version}, {count} sessions"))
 }
 
-fn say(as_json: bool, json: &serde_json::Value, text: &str) -> anyhow::Result<()> {
+fn print(as_json: bool, json: &serde_json::Value, text: &str) -> anyhow::Result<()> {
     let text = if as_json { json.to_string() } else { text.to_owned() };
     Ok(cli::write(format!("{text}\n").as_bytes())?)
 }
 
-/// Ends us politely on the usual signals, and reaps the children that nobody else does.
+/// Returns a task that cancels `ended` on SIGTERM, SIGINT or SIGHUP, and reaps orphans on SIGCHLD.
 fn watch_signals(ended: CancellationToken) -> anyhow::Result<impl Future<Output = ()> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hangup = signal(SignalKind::hangup())?;
     let mut child = signal(SignalKind::child())?;
-    // It would end us where a recording grows beyond `ulimit -f`; now the write fails, and that ends the recording. It is
-    // heard and not ignored, because what is ignored would be so for everything that we start.
+    // SIGXFSZ would kill the server when a recording reaches `ulimit -f`. With a handler the write fails instead, which
+    // ends the recording. It is not ignored, because started programs would inherit that.
     let mut too_large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     Ok(async move {
         loop {

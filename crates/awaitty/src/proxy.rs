@@ -1,5 +1,5 @@
-//! `awaitty mcp --daemon`: standard input and output, joined to the daemon's socket. Both speak MCP, so bytes
-//! are all there is to it.
+//! `awaitty mcp --daemon`: connects standard input and output to the daemon's socket. Both sides speak MCP, so it only
+//! copies bytes.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -11,32 +11,32 @@ use std::thread;
 use crate::client::Client;
 use crate::socket;
 
-/// Joins the two until one of them ends.
+/// Copies both ways until one side ends.
 ///
 /// # Errors
-/// If the daemon cannot be reached, or goes away while the client is still there.
+/// If the daemon cannot be reached, or closes the connection first.
 pub fn run() -> io::Result<()> {
-    // Starts the daemon if there is none, and says if it is of another version.
+    // Starts the daemon if none is running, and checks its version.
     drop(Client::daemon()?);
     let mut to_daemon = UnixStream::connect(socket::daemon_path()?)?;
     let from_daemon = to_daemon.try_clone()?;
-    let client_left = Arc::new(AtomicBool::new(false));
-    let left = Arc::clone(&client_left);
+    let is_stdin_closed = Arc::new(AtomicBool::new(false));
+    let is_closed = Arc::clone(&is_stdin_closed);
     thread::spawn(move || {
         let _ = copy(io::stdin(), &mut to_daemon);
-        left.store(true, Ordering::Release);
-        // The daemon ends the calls of one who hangs up.
+        is_closed.store(true, Ordering::Release);
+        // A closed connection makes the daemon cancel the client's calls.
         let _ = to_daemon.shutdown(Shutdown::Both);
     });
     let copied = copy(from_daemon, io::stdout());
-    if client_left.load(Ordering::Acquire) {
+    if is_stdin_closed.load(Ordering::Acquire) {
         return Ok(());
     }
     copied?;
-    Err(io::Error::other("the daemon went away: start again, and its log says why"))
+    Err(io::Error::other("the daemon closed the connection: its log gives the reason; start again"))
 }
 
-/// Copies what comes as it comes.
+/// Copies bytes without waiting for a full buffer.
 fn copy(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {

@@ -1,14 +1,14 @@
-//! Secrets that `send_input` types into programs. An operator declares them when the server starts; no result, no log and no
-//! child process contains them.
+//! Secrets that `send_input` types into programs. The operator declares them when the server starts. They are kept out of
+//! results, logs and the environment of started programs.
 //!
 //! ```text
 //! --secrets FILE ────────┐
-//! AWAITTY_SECRET_* ──────┼─► declared ─► a variable among them? the server replaces itself (exec) with an environment
-//! env = "VARIABLE" ──────┘              that lacks it, and hands the secrets to itself through a memfd
+//! AWAITTY_SECRET_* ──────┼─► declared ─► If a variable holds one, the server replaces itself (exec), without the variable
+//! env = "VARIABLE" ──────┘              in the new environment, and passes the secrets through a memfd.
 //! ```
 //!
-//! `/proc/PID/environ` shows the environment that a process was started with, whatever the process removes later. So only
-//! a new image of the process is without the variables.
+//! `/proc/PID/environ` shows the environment at the start of a process, and removing a variable later does not change it.
+//! So only a new process image is without the variables.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,26 +27,26 @@ use rustix::process::DumpableBehavior;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Variables whose names begin so are secrets.
+/// Prefix of environment variables that are secrets.
 pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
 
-/// The number of the descriptor that hands the secrets over when the server replaces itself.
+/// Environment variable with the file descriptor of the memfd, set when the server replaces itself.
 pub const FD_VARIABLE: &str = "AWAITTY_SECRETS_FD";
 
-/// The variable that names the file of secrets.
+/// Environment variable with the path of the secrets file.
 pub const FILE_VARIABLE: &str = "AWAITTY_SECRETS";
 
-/// Bytes of a file of secrets, and of a file that holds one. A private key fits many times.
+/// Bytes of a secrets file, and of a file with one secret: many times the size of a private key.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// Characters of a secret's name, as of a channel's.
+/// Characters of a secret's name, the same as for channels.
 const NAME_CHARS_MAX: usize = 128;
 
-/// Where a server finds its secrets.
+/// Command line options for secrets.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct SecretOptions {
-    /// A file of the secrets that send_input may type, in TOML and with mode 0600: `NAME = {value = "…"}`, or `file` or
-    /// `env` instead of `value`, and `only = ["/usr/bin/psql"]` for the programs that may get it.
+    /// File of secrets for send_input, in TOML and with mode 0600: `NAME = {value = "…"}`, or `file` or `env` instead
+    /// of `value`, and `only = ["/usr/bin/psql"]` for the programs that may receive it.
     #[arg(long, value_name = "FILE", env = FILE_VARIABLE)]
     pub secrets: Option<PathBuf>,
 }
@@ -55,7 +55,7 @@ pub struct SecretOptions {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Secret {
     value: String,
-    /// Executables, by path or by name; without any, all are allowed.
+    /// Executables, by path or by name. Empty allows all.
     only: Vec<String>,
 }
 
@@ -76,17 +76,17 @@ impl Secret {
         &self.only
     }
 
-    /// Returns whether the secret may be typed into a program with this executable, which is unknown if the kernel does
-    /// not show it.
+    /// Returns whether the secret may be typed into a program. `None` stands for an executable that the kernel does not
+    /// report.
     pub fn allows(&self, executable: Option<&Path>) -> bool {
-        let is_bound_to = |bound: &String| executable.is_some_and(|found| is_same(bound, found));
+        let is_bound_to = |bound: &String| executable.is_some_and(|found| refers_to(bound, found));
         self.only.is_empty() || self.only.iter().any(is_bound_to)
     }
 }
 
-/// Returns whether an executable is the one that a path or a name stands for. A name stands for what PATH finds, and for
-/// files of that name which belong to root and which nobody else can write: a wrapper in PATH may start such a file.
-fn is_same(bound: &str, found: &Path) -> bool {
+/// Returns whether a path or a name refers to an executable. A name refers to the file in PATH, and to files of that
+/// name that are owned by root and writable by root only: a wrapper in PATH may start such a file.
+fn refers_to(bound: &str, found: &Path) -> bool {
     if bound.contains('/') {
         return fs::canonicalize(bound).is_ok_and(|bound| bound == found);
     }
@@ -106,7 +106,7 @@ pub struct Secrets {
     by_name: BTreeMap<String, Secret>,
 }
 
-/// One entry of a file.
+/// An entry of the secrets file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Declaration {
@@ -118,21 +118,20 @@ struct Declaration {
 }
 
 impl Secrets {
-    /// Returns the secret of a name. A variable's name may be given with its prefix or without.
+    /// Returns the secret of a name. The prefix of a variable's name is optional.
     pub fn get(&self, name: &str) -> Option<&Secret> {
         let prefixed = || self.by_name.get(&format!("{SECRET_PREFIX}{name}"));
         self.by_name.get(name).or_else(prefixed)
     }
 
-    /// Loads the secrets of this process. If a variable holds one, the process is replaced by a new image without it, and
-    /// this call returns there.
+    /// Loads the secrets. If a variable holds one, the process replaces itself (exec) by an image without it, and this
+    /// call returns in the new image.
     ///
     /// # Errors
-    /// If the file is not there, can be read by others or makes no sense, or the process cannot be replaced. The error
-    /// names what is wrong, never a value.
+    /// If the file is missing, readable by others or malformed, or exec fails. The error never contains a value.
     pub fn load(options: &SecretOptions) -> anyhow::Result<Secrets> {
         let secrets = match std::env::var(FD_VARIABLE) {
-            Ok(number) => handed_over(&number)?,
+            Ok(number) => read_memfd(&number)?,
             Err(_) => {
                 let (secrets, variables) = declared(options)?;
                 if !variables.is_empty() {
@@ -142,17 +141,18 @@ impl Secrets {
             }
         };
         if !secrets.by_name.is_empty() {
-            // Programs of the same user can read neither our memory nor our descriptors then.
+            // Prevents other programs of the same user from reading the memory and the file descriptors of this
+            // process.
             rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         }
         Ok(secrets)
     }
 
-    /// Replaces this process by one whose environment has no secret. It holds none itself, and its child finds them.
+    /// Replaces this process by one without secrets in its environment. Its child loads them from the memfd.
     ///
     /// # Errors
-    /// If the process cannot be replaced.
-    pub fn hand_on(options: &SecretOptions) -> anyhow::Result<()> {
+    /// If exec fails.
+    pub fn pass_on(options: &SecretOptions) -> anyhow::Result<()> {
         if std::env::var_os(FD_VARIABLE).is_none() {
             let (secrets, variables) = declared(options)?;
             if !variables.is_empty() {
@@ -184,18 +184,18 @@ impl Secrets {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
             (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_name),
-            "the name {name:?} is not 1 to {NAME_CHARS_MAX} of A-Z a-z 0-9 . _ -"
+            "the name {name:?} is not 1 to {NAME_CHARS_MAX} characters of A-Z a-z 0-9 . _ -"
         );
         ensure!(
             !value.is_empty() && !value.contains(char::is_control),
-            "{name} is empty or holds control characters, so it cannot be typed"
+            "{name} is empty or contains control characters, so it cannot be typed"
         );
         self.by_name.insert(name.to_owned(), Secret { value, only });
         Ok(())
     }
 }
 
-/// Returns the secrets that the operator has declared, and the variables that hold some of them.
+/// Returns the declared secrets, and the names of the variables that hold some of them.
 fn declared(options: &SecretOptions) -> anyhow::Result<(Secrets, Vec<OsString>)> {
     let (mut secrets, mut variables) = (Secrets::default(), Vec::new());
     for (name, value) in std::env::vars_os() {
@@ -203,14 +203,14 @@ fn declared(options: &SecretOptions) -> anyhow::Result<(Secrets, Vec<OsString>)>
             continue;
         };
         let value = value.to_str().map(str::to_owned).unwrap_or_default();
-        secrets.add(name, value, Vec::new()).context("secrets in the environment")?;
+        secrets.add(name, value, Vec::new()).context("secret in the environment")?;
         variables.push(name.into());
     }
     let Some(path) = &options.secrets else { return Ok((secrets, variables)) };
     let named = |what: &str| format!("--secrets {}: {what}", path.display());
-    let text = read_private(path).with_context(|| named("it cannot be used"))?;
+    let text = read_private(path).with_context(|| named("the file cannot be used"))?;
     let file: BTreeMap<String, Declaration> = toml::from_str(&text).map_err(|error| {
-        // The error itself would quote the line, with its value.
+        // The parser's own message would quote the line with the value.
         let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
         anyhow::anyhow!(named(&format!("line {line}: {}", error.message())))
     })?;
@@ -226,19 +226,19 @@ fn declared(options: &SecretOptions) -> anyhow::Result<(Secrets, Vec<OsString>)>
             }
             (None, None, Some(variable)) => {
                 let value = std::env::var(&variable).map_err(|_| {
-                    anyhow::anyhow!(named(&format!("{name}: the variable {variable} is not set")))
+                    anyhow::anyhow!(named(&format!("{name}: variable {variable} is not set")))
                 })?;
                 variables.push(variable.into());
                 value
             }
             _ => bail!(named(&format!("{name}: give one of value, file and env"))),
         };
-        secrets.add(&name, value, only).with_context(|| named("it cannot be used"))?;
+        secrets.add(&name, value, only).with_context(|| named("the file cannot be used"))?;
     }
     Ok((secrets, variables))
 }
 
-/// Reads a file that belongs to us and that nobody else can read. A pipe, as `/dev/fd/3` may be, has no such mode.
+/// Reads a file that only its owner can read. A pipe, such as `/dev/fd/3`, has no meaningful mode.
 fn read_private(path: &Path) -> anyhow::Result<String> {
     let file = File::open(path)?;
     let found = file.metadata()?;
@@ -246,10 +246,10 @@ fn read_private(path: &Path) -> anyhow::Result<String> {
         let owner = found.uid();
         ensure!(
             owner == rustix::process::geteuid().as_raw() || owner == 0,
-            "it belongs to another user: give a file of yours"
+            "it belongs to another user: give a file that you own"
         );
         let mode = found.mode() & 0o777;
-        ensure!(mode & 0o077 == 0, "its mode is {mode:04o}, so others can read it: chmod 600 it");
+        ensure!(mode & 0o077 == 0, "its mode {mode:04o} lets other users access it: chmod 600 it");
     }
     let mut text = String::new();
     file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
@@ -257,8 +257,8 @@ fn read_private(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Takes the secrets that this process has handed to itself, and empties the memfd.
-fn handed_over(number: &str) -> anyhow::Result<Secrets> {
+/// Takes the secrets from the memfd, and empties it.
+fn read_memfd(number: &str) -> anyhow::Result<Secrets> {
     let number: i32 = number.parse().context(FD_VARIABLE)?;
     let path = format!("/proc/self/fd/{number}");
     let mut file = File::options().read(true).write(true).open(path).context(FD_VARIABLE)?;
@@ -268,7 +268,8 @@ fn handed_over(number: &str) -> anyhow::Result<Secrets> {
     serde_json::from_str(&text).context(FD_VARIABLE)
 }
 
-/// Replaces this process by the same program with the same arguments, without some variables. Returns why it could not.
+/// Replaces this process by the same program with the same arguments, without some variables. Returns the error if exec
+/// fails.
 fn replace_process(secrets: &Secrets, variables: &[OsString]) -> anyhow::Result<anyhow::Error> {
     let memfd = rustix::fs::memfd_create("awaitty-secrets", MemfdFlags::empty())?;
     let mut memfd = File::from(memfd);
@@ -280,7 +281,7 @@ fn replace_process(secrets: &Secrets, variables: &[OsString]) -> anyhow::Result<
         command.env_remove(variable);
     }
     let error = command.env(FD_VARIABLE, memfd.as_raw_fd().to_string()).exec();
-    Ok(anyhow::Error::from(error).context("the server could not start itself again"))
+    Ok(anyhow::Error::from(error).context("the server could not replace itself (exec)"))
 }
 
 #[cfg(test)]
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_what_path_finds_and_not_for_any_file_of_that_name() {
+    fn a_name_refers_to_the_file_in_path_and_not_to_any_file_of_that_name() {
         let secret = Secret { value: "x".to_owned(), only: vec!["cat".to_owned()] };
         let cat = fs::canonicalize("/bin/cat").unwrap();
         assert!(secret.allows(Some(&cat)));
@@ -324,12 +325,12 @@ mod tests {
         let other = folder.join("cat");
         fs::copy(&cat, &other).unwrap();
         fs::set_permissions(&other, fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(!secret.allows(Some(&other)), "anybody could have written it");
+        assert!(!secret.allows(Some(&other)), "other users can write it");
         fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn a_file_that_others_can_read_or_that_makes_no_sense_is_refused() {
+    fn a_file_that_others_can_read_or_that_is_malformed_is_rejected() {
         let wrong = |name, text, mode| format!("{:#}", declare(name, text, mode).unwrap_err());
         assert!(wrong("mode", "a = {value = \"b\"}", 0o640).contains("chmod 600"));
         for (name, text, message) in [
@@ -347,9 +348,9 @@ mod tests {
             ("key", "a = {valeu = \"hunter2\"}", "valeu"),
             ("syntax", "\na = {value = hunter2}", "line 2"),
         ] {
-            let told = wrong(name, text, 0o600);
-            assert!(told.contains(message), "{name}: {told}");
-            assert!(!told.contains("hunter2"), "{name}: {told}");
+            let error = wrong(name, text, 0o600);
+            assert!(error.contains(message), "{name}: {error}");
+            assert!(!error.contains("hunter2"), "{name}: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The Unix sockets by which programs and people reach a server: where they are, and who may use them.
+//! The Unix sockets of servers: their paths, and the access that each one gives.
 
 use std::ffi::OsStr;
 use std::fs::Permissions;
@@ -16,22 +16,22 @@ use tokio_util::sync::CancellationToken;
 pub use awaitty_terminal::runtime::{SESSION_VARIABLE, SOCKET_VARIABLE, runtime_dir};
 
 use crate::access::{Caller, Connection, SocketAccess};
-use crate::mcp::{Hangup, Host};
+use crate::mcp::{HangupDetector, Host};
 
-/// The daemon's socket for the user's command line. No program gets its path from us.
+/// The daemon's socket for the user's command line. Its path is in no program's environment.
 const DAEMON_SOCKET: &str = "daemon.sock";
 
-/// The socket that programs in the daemon's terminals get. Its name is fixed, so that the next daemon finds the programs
-/// that a killed one left.
+/// The socket for programs in the daemon's terminals. The fixed name lets a new daemon find the programs that a killed
+/// one left.
 const DAEMON_PROGRAM_SOCKET: &str = "daemon-programs.sock";
 
-/// The beginning of the name of the socket that programs in the terminals of another server get. The server's PID follows.
+/// Prefix of the socket name for programs in the terminals of other servers. The server's PID follows.
 const SERVER_SOCKET: &str = "mcp-";
 
-/// How long nobody is let in when there is no descriptor left for the next one.
+/// Pause before the next `accept` when no file descriptor is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where the daemon listens.
+/// Returns the path of the daemon's socket.
 ///
 /// # Errors
 /// As [`runtime_dir`].
@@ -39,7 +39,7 @@ pub fn daemon_path() -> io::Result<PathBuf> {
     Ok(runtime_dir()?.join(DAEMON_SOCKET))
 }
 
-/// Returns the path of the socket that programs in the daemon's terminals get.
+/// Returns the path of the socket for programs in the daemon's terminals.
 ///
 /// # Errors
 /// As [`runtime_dir`].
@@ -47,8 +47,8 @@ pub fn daemon_program_path() -> io::Result<PathBuf> {
     Ok(runtime_dir()?.join(DAEMON_PROGRAM_SOCKET))
 }
 
-/// Returns the path of the socket that programs in the terminals of this server get, which is not a daemon. Removes the
-/// sockets of servers that were killed.
+/// Returns the path of the socket for programs in the terminals of this server, which is not a daemon. Removes stale
+/// sockets.
 ///
 /// # Errors
 /// As [`runtime_dir`].
@@ -58,7 +58,7 @@ pub fn program_path() -> io::Result<PathBuf> {
     Ok(folder.join(format!("{SERVER_SOCKET}{}.sock", rustix::process::getpid().as_raw_nonzero())))
 }
 
-/// Takes away the sockets of servers that were killed: they are named after a process that is no more.
+/// Removes the sockets of killed servers: no process has the PID in their name.
 fn remove_stale(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -69,7 +69,7 @@ fn remove_stale(folder: &Path) {
     }
 }
 
-/// Returns the sockets of the other servers of this user that take signals, which are those that programs get.
+/// Returns the sockets of the user's other servers on which channels can be signalled.
 pub fn others(own: &Path) -> Vec<PathBuf> {
     let Some(folder) = own.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else {
         return Vec::new();
@@ -83,16 +83,16 @@ pub fn others(own: &Path) -> Vec<PathBuf> {
     folder.flatten().map(|entry| entry.path()).filter(is_other).collect()
 }
 
-/// The clients of a socket.
+/// Kinds of clients, each with its own socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// The user's command line, and agents.
+    /// The user's command line and agents.
     User,
-    /// Programs in our terminals, which find the socket in their environment.
+    /// Programs in the terminals, which get the path in their environment.
     Programs,
 }
 
-/// A socket that is listened on; its file goes with it.
+/// A listening socket. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Listener {
     inner: UnixListener,
@@ -106,14 +106,14 @@ impl Drop for Listener {
 }
 
 impl Listener {
-    /// Listens at a path at which nobody answers.
+    /// Listens at a path. Replaces a stale socket.
     ///
     /// # Errors
-    /// If somebody does, or the file cannot be made.
+    /// If another server is listening there, or the file cannot be created.
     pub fn bind(path: PathBuf) -> io::Result<Listener> {
         if path.exists() {
             if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-                let taken = format!("{}: another server answers there", path.display());
+                let taken = format!("{}: another server is listening there", path.display());
                 return Err(io::Error::new(io::ErrorKind::AddrInUse, taken));
             }
             std::fs::remove_file(&path)?;
@@ -123,13 +123,12 @@ impl Listener {
         Ok(Listener { inner, path })
     }
 
-    /// Where it listens.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Serves the clients that connect, until `ended`. Of a socket that programs get, the host's options say what they may
-    /// do.
+    /// Serves clients until `ended`. The host's options set the access of programs.
     pub async fn serve(self, host: Arc<Host>, clients: Clients, ended: CancellationToken) {
         loop {
             let accepted = tokio::select! {
@@ -142,21 +141,21 @@ impl Listener {
                     let Some(connection) = connection(&stream, clients, access) else { continue };
                     let (host, ended) = (Arc::clone(&host), ended.child_token());
                     tokio::spawn(async move {
-                        let _guest = host.guests.enter();
-                        let hangup = Hangup::of_socket(&stream);
+                        let _counted = host.client_count.enter();
+                        let hangup = HangupDetector::of_socket(&stream);
                         let (reader, writer) = stream.into_split();
-                        // A client that does not speak the protocol is its own fault.
+                        // A client that violates the protocol only loses its own connection.
                         let _ = host.serve(reader, writer, hangup, connection, ended).await;
                     });
                 }
-                // No descriptor is left: it would fail again at once.
+                // No file descriptor is left, and a retry would fail at once.
                 Err(_) => tokio::time::sleep_until(Instant::now() + ACCEPT_PAUSE).await,
             }
         }
     }
 }
 
-/// Returns who calls through a connection; `None` for another user, whatever the mode of the socket's file is.
+/// Returns the caller of a connection; `None` for another user, whatever the file mode of the socket.
 fn connection(stream: &UnixStream, clients: Clients, access: SocketAccess) -> Option<Connection> {
     let peer = stream.peer_cred().ok()?;
     if peer.uid() != rustix::process::geteuid().as_raw() {

@@ -1,4 +1,4 @@
-//! The people at a terminal: whether somebody is there, and what they are asked to type.
+//! People attached to a terminal, and the secret that they are asked to type.
 
 use std::time::Duration;
 
@@ -7,141 +7,140 @@ use tokio::time::Instant;
 
 use crate::text;
 
-/// Characters of a name in a question: more would push the program off the line.
+/// Characters of a secret's name in a prompt. A longer one would push the program's name off the line.
 const NAME_CHARS: usize = 40;
 
-/// How long somebody who was there a moment ago is waited for: a client that was told one thing comes back for the
-/// next.
+/// How long a person who has just detached counts as present. A client that gets one update calls again for the next.
 const AWAY_MAX: Duration = Duration::from_secs(1);
 
-/// The people at a terminal. A clone is the same people.
+/// The people attached to a terminal. Clones share their state.
 #[derive(Clone, Debug, Default)]
 pub struct People {
-    there: watch::Sender<There>,
-    asked: watch::Sender<Asked>,
+    presence: watch::Sender<Presence>,
+    pending: watch::Sender<PendingSecret>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct There {
+struct Presence {
     count: usize,
-    left: Option<Instant>,
+    last_detached: Option<Instant>,
 }
 
-/// What they are asked for.
+/// A secret that people are asked to type.
 #[derive(Clone, Debug, Default)]
-struct Asked {
+struct PendingSecret {
     question: Option<Question>,
     is_typed: bool,
 }
 
-/// A question to a person: type this secret into this program.
+/// A request to a person: type this secret into this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The name of the secret, as the agent gave it.
+    /// Name of the secret, chosen by the agent.
     pub name: String,
     /// The program that reads it.
     pub program: String,
 }
 
 impl Question {
-    /// Describes it for a person. An agent has chosen the name, so it is quoted, and characters that a person does not see
-    /// are shown.
+    /// Describes the request for a person. The name comes from an agent, so it is quoted, and invisible characters are
+    /// shown.
     pub fn words(&self) -> String {
         let name: String = text::visible(&self.name).chars().take(NAME_CHARS).collect();
         format!("\u{201c}{name}\u{201d} for {}", text::visible(&self.program))
     }
 }
 
-impl Asked {
-    fn open(&self) -> Option<&Question> {
+impl PendingSecret {
+    fn untyped_question(&self) -> Option<&Question> {
         self.question.as_ref().filter(|_| !self.is_typed)
     }
 }
 
-/// Somebody who is there.
+/// An attached person; dropping it detaches them.
 #[derive(Debug)]
 pub struct Person {
     people: People,
 }
 
 impl People {
-    /// Somebody is there, for as long as the result lives.
+    /// Attaches a person for as long as the result lives.
     pub fn attend(&self) -> Person {
-        self.there.send_modify(|there| there.count += 1);
+        self.presence.send_modify(|presence| presence.count += 1);
         Person { people: self.clone() }
     }
 
-    /// How many are there.
+    /// Returns how many people are attached.
     pub fn count(&self) -> usize {
-        self.there.borrow().count
+        self.presence.borrow().count
     }
 
-    /// Tells whether somebody is there, or comes back in a moment.
+    /// Returns whether a person is attached, or attaches again within [`AWAY_MAX`].
     pub async fn is_anybody_there(&self) -> bool {
-        let mut there = self.there.subscribe();
-        let There { count, left } = *there.borrow_and_update();
-        match left {
+        let mut presence = self.presence.subscribe();
+        let Presence { count, last_detached } = *presence.borrow_and_update();
+        match last_detached {
             _ if count > 0 => true,
-            Some(left) => {
-                let back = there.wait_for(|there| there.count > 0);
-                tokio::time::timeout_at(left + AWAY_MAX, back).await.is_ok()
+            Some(last_detached) => {
+                let back = presence.wait_for(|presence| presence.count > 0);
+                tokio::time::timeout_at(last_detached + AWAY_MAX, back).await.is_ok()
             }
             None => false,
         }
     }
 
-    /// Asks for something.
+    /// Asks for a secret.
     pub fn ask(&self, question: Question) {
-        self.asked.send_replace(Asked { question: Some(question), is_typed: false });
+        self.pending.send_replace(PendingSecret { question: Some(question), is_typed: false });
     }
 
-    /// What they are asked for, if they have not typed it yet.
+    /// Describes the request, unless the secret has been typed.
     pub fn open_question(&self) -> Option<String> {
-        self.asked.borrow().open().map(Question::words)
+        self.pending.borrow().untyped_question().map(Question::words)
     }
 
-    /// Tells whether what was asked for has been typed.
+    /// Returns whether the requested secret of this name has been typed.
     pub fn is_typed(&self, name: &str) -> bool {
-        let asked = self.asked.borrow();
-        asked.is_typed && asked.question.as_ref().is_some_and(|question| question.name == name)
+        let pending = self.pending.borrow();
+        pending.is_typed && pending.question.as_ref().is_some_and(|question| question.name == name)
     }
 
-    /// Waits until it was typed.
+    /// Waits until the requested secret has been typed.
     pub async fn typed(&self) {
-        // It cannot fail: we hold the other end.
-        let _ = self.asked.subscribe().wait_for(|asked| asked.is_typed).await;
+        // Cannot fail: `self` holds the sender.
+        let _ = self.pending.subscribe().wait_for(|pending| pending.is_typed).await;
     }
 
-    /// A line was typed where nobody sees it.
+    /// Records that a person has typed a line without echo.
     pub fn note_typed(&self) {
-        self.asked.send_if_modified(|asked| {
-            let is_awaited = asked.open().is_some();
-            asked.is_typed |= is_awaited;
+        self.pending.send_if_modified(|pending| {
+            let is_awaited = pending.untyped_question().is_some();
+            pending.is_typed |= is_awaited;
             is_awaited
         });
     }
 
-    /// Nothing is asked for any more.
+    /// Clears the request.
     pub fn forget(&self) {
-        self.asked.send_replace(Asked::default());
+        self.pending.send_replace(PendingSecret::default());
     }
 }
 
 impl Person {
-    /// Waits until something else is asked for than what they know of, and says what.
+    /// Waits until the request differs from `known`, and describes it.
     pub async fn asked(&self, known: Option<&str>) -> Option<String> {
-        let mut asked = self.people.asked.subscribe();
-        let words = |asked: &Asked| asked.open().map(Question::words);
-        let asked = asked.wait_for(|asked| words(asked).as_deref() != known).await;
-        asked.ok().and_then(|asked| words(&asked))
+        let mut pending = self.people.pending.subscribe();
+        let words = |pending: &PendingSecret| pending.untyped_question().map(Question::words);
+        let pending = pending.wait_for(|pending| words(pending).as_deref() != known).await;
+        pending.ok().and_then(|pending| words(&pending))
     }
 }
 
 impl Drop for Person {
     fn drop(&mut self) {
-        self.people.there.send_modify(|there| {
-            there.count -= 1;
-            there.left = Some(Instant::now());
+        self.people.presence.send_modify(|presence| {
+            presence.count -= 1;
+            presence.last_detached = Some(Instant::now());
         });
     }
 }
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn somebody_who_has_just_left_may_come_back() {
+    async fn a_person_may_reattach_within_the_grace_period() {
         let people = People::default();
         assert!(!people.is_anybody_there().await);
         let person = people.attend();
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_typed_is_told_once() {
+    async fn a_typed_secret_counts_once() {
         let people = People::default();
         let person = people.attend();
         people.note_typed();

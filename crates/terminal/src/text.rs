@@ -5,8 +5,8 @@ use std::fmt::Write;
 /// Characters of one line of output, where a result lists several.
 pub const LINE_CHARS: usize = 200;
 
-/// Shows what a reader could not see: bidi controls, zero-width characters, variation selectors and tags as
-/// `<U+XXXX>`. A joiner or a variation selector stays where it is part of an emoji. Patterns see what was printed.
+/// Shows invisible characters (bidi controls, zero-width characters, variation selectors and tags) as `<U+XXXX>`.
+/// Joiners and variation selectors in an emoji stay. Patterns match the original text.
 pub fn visible(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b'\n' | b' '..=b'~')) {
         return text.to_owned();
@@ -22,47 +22,52 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Text without what a reader could not see, for where each cell has its place.
+/// Removes invisible characters, for output in which each cell has a fixed column.
 pub fn without_hidden(text: &str) -> String {
     hidden(text).filter(|(_, is_hidden)| !is_hidden).map(|(c, _)| c).collect()
 }
 
-/// What may follow a character unseen, because together they are one picture.
+/// The class of the previous character, which decides on the invisible characters that may follow it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Before {
-    /// A character that can be an emoji: a variation selector, a joiner.
+enum PreviousChar {
+    /// A possible emoji: a variation selector or a joiner may follow.
     Emoji,
-    /// A digit or a sign that a keycap can be made of: a variation selector, if the keycap follows it.
-    Key,
-    /// An emoji with its variation selector: a joiner.
-    Chosen,
-    /// Anything else: nothing. So there is never a run of what cannot be seen, in which a text could hide.
+    /// The base of a keycap: a variation selector may follow if the keycap mark comes next.
+    KeycapBase,
+    /// An emoji with its variation selector: a joiner may follow.
+    EmojiWithSelector,
+    /// Any other character: none may follow. So there is never a run of invisible characters that could carry a hidden
+    /// text.
     Other,
 }
 
-/// The characters, and whether each is one that a reader could not see.
+/// Returns the characters, and whether each is invisible.
 fn hidden(text: &str) -> impl Iterator<Item = (char, bool)> + '_ {
-    let mut before = Before::Other;
+    let mut before = PreviousChar::Other;
     let mut rest = text.chars();
     std::iter::from_fn(move || {
         let c = rest.next()?;
         let next = rest.clone().next();
         let is_selector = matches!(c, '\u{fe0e}' | '\u{fe0f}');
         let (belongs, now) = match before {
-            Before::Emoji if is_selector => (true, Before::Chosen),
-            Before::Key if is_selector && next == Some('\u{20e3}') => (true, Before::Other),
-            Before::Emoji | Before::Chosen if c == '\u{200d}' => (true, Before::Other),
-            _ if is_emoji(c) => (true, Before::Emoji),
-            _ if matches!(c, '0'..='9' | '#' | '*') => (true, Before::Key),
-            _ => (false, Before::Other),
+            PreviousChar::Emoji if is_selector => (true, PreviousChar::EmojiWithSelector),
+            PreviousChar::KeycapBase if is_selector && next == Some('\u{20e3}') => {
+                (true, PreviousChar::Other)
+            }
+            PreviousChar::Emoji | PreviousChar::EmojiWithSelector if c == '\u{200d}' => {
+                (true, PreviousChar::Other)
+            }
+            _ if is_emoji(c) => (true, PreviousChar::Emoji),
+            _ if matches!(c, '0'..='9' | '#' | '*') => (true, PreviousChar::KeycapBase),
+            _ => (false, PreviousChar::Other),
         };
         before = now;
         Some((c, c.is_control() || !belongs && is_ignorable(c)))
     })
 }
 
-/// The characters that nothing is drawn for, as Unicode has them (`Default_Ignorable_Code_Point`), the marks of
-/// annotations, and what some take for the end of a line.
+/// Returns whether nothing is drawn for a character: Unicode's `Default_Ignorable_Code_Point`, annotation marks, and
+/// characters that some readers take for line breaks.
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -72,8 +77,8 @@ fn is_ignorable(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The characters that a variation selector can make an emoji, by blocks: those of them that cannot be are drawn
-/// all the same.
+/// Returns whether a character may be an emoji with a variation selector, by blocks. Characters of these blocks that
+/// cannot be one are visible anyway.
 fn is_emoji(c: char) -> bool {
     matches!(c,
         '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '↔'..='↙' | '↩' | '↪' | '\u{231a}'..='\u{23ff}' | 'Ⓜ'

@@ -1,4 +1,4 @@
-//! The parameters of a tool as arguments of a command line, and back.
+//! Converts the parameters of a tool to command line arguments, and back.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
-use super::{escapes, face_of, kebab};
+use super::{escapes, kebab, syntax_of};
 use crate::sessions::OF_A_TERMINAL;
 use crate::tools::Tool;
 use awaitty_terminal::runtime::is_secret_variable;
 
-/// What is said of the text of `send`: a shell hands on `\n` as two characters, so escapes are the command line's.
+/// Help of the text of `send`. Shells pass `\n` on as two characters, so the command line resolves escapes.
 const INPUT_HELP: &str = "Text to type; \\n is Enter. Escapes are \\n, \\r, \\t, \\e, \\xHH and \\\\, unless --literal is given";
 
-/// The rest of a command line goes to `command` and `args` together.
+/// Returns whether a parameter is `args` of `spawn`, which takes the rest of the command line after `command`.
 pub(super) fn is_args(tool: &Tool, name: &str) -> bool {
     tool.name == "spawn" && name == "args"
 }
@@ -35,30 +35,31 @@ pub(super) fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
     let required = required.is_some_and(|all| all.iter().any(|one| one == name));
     if tool.name == "spawn" {
         return arg
-            // A restart without a program starts the same again.
+            // A restart without a command starts the same program again.
             .required_unless_present("if_exists")
             .num_args(1..)
             .trailing_var_arg(true)
             .value_name("COMMAND")
-            .help("The program and its arguments; options of spawn come before it");
+            .help("The program and its arguments; options of spawn must come first");
     }
     let arg = if (tool.name, name) == ("send_input", "input") { arg.help(INPUT_HELP) } else { arg };
     let arg = match field["type"].as_str() {
         Some("array") => arg.num_args(1..),
-        // A pattern behind an optional session: with one argument it is the pattern.
+        // A single argument is the pattern, since the session is optional.
         _ => arg.allow_hyphen_values(
             ["input", "pattern"].contains(&name) || tool.name == "wait_for_text",
         ),
     };
-    // Behind a session that may be left out nothing can be insisted on here; the tool does.
-    arg.required(required && !face_of(tool).positions.contains(&"session_id"))
+    // Positions after an optional session cannot be required here; `fill_positions` checks them.
+    arg.required(required && !syntax_of(tool).positions.contains(&"session_id"))
 }
 
-/// Returns the parameters of a tool that are options of its subcommand, those inside of objects too, with their schemas.
+/// Returns the parameters of a tool that are options of its subcommand, including those inside objects, with their
+/// schemas.
 pub(super) fn flags(tool: &Tool) -> Vec<(String, &Value)> {
     let mut flags = Vec::new();
     for (name, field) in properties(&tool.input) {
-        if face_of(tool).positions.contains(&name.as_str()) || is_args(tool, name) {
+        if syntax_of(tool).positions.contains(&name.as_str()) || is_args(tool, name) {
             continue;
         }
         match field["properties"].as_object() {
@@ -71,22 +72,22 @@ pub(super) fn flags(tool: &Tool) -> Vec<(String, &Value)> {
     flags
 }
 
-/// Returns the name of the option that a parameter is.
+/// Returns the option name of a parameter.
 fn long(path: &str) -> String {
     kebab(&path.replace('.', "-"))
 }
 
-/// Returns the kinds of values among which a parameter lets choose.
+/// Returns the alternatives in the schema of a parameter.
 fn choices(field: &Value) -> impl Iterator<Item = &Value> {
     field["anyOf"].as_array().into_iter().flatten()
 }
 
-/// Returns whether a parameter takes true or false among other values, so that its option makes sense without a value.
+/// Returns whether `true` is one of several kinds of values, so that the option may have no value.
 fn may_be_boolean(field: &Value) -> bool {
     choices(field).any(|choice| choice["type"] == "boolean")
 }
 
-/// Returns whether a word is a value of such a parameter.
+/// Returns whether a word is a value of a parameter with alternatives.
 fn is_value(field: &Value, word: &str) -> bool {
     choices(field).any(|choice| match choice["type"].as_str() {
         Some("boolean") => ["true", "false"].contains(&word),
@@ -95,12 +96,12 @@ fn is_value(field: &Value, word: &str) -> bool {
     })
 }
 
-/// Joins an option whose value may be left out with a value behind it: `--styles selection` becomes `--styles=selection`.
-/// The parser by itself would take any word for the value, the session or the program too.
+/// Joins an option with an optional value and the value after it: `--styles selection` becomes `--styles=selection`.
+/// clap would take any following word for the value, even the session or the program.
 pub(super) fn join_values(tool: &Tool, command: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let flags = flags(tool);
     let mut words = words.into_iter().peekable();
-    // The program and the subcommand.
+    // Skips the program and the subcommand.
     let mut joined: Vec<OsString> = words.by_ref().take(2).collect();
     while let Some(word) = words.next() {
         let name = word.to_str().and_then(|word| word.strip_prefix("--"));
@@ -152,7 +153,7 @@ pub(super) fn flag(path: &str, field: &Value) -> Arg {
             let arg = arg.action(ArgAction::Append).value_name(value);
             match field["maxItems"].as_u64() {
                 Some(count) => arg.num_args(count as usize),
-                // A pattern may be followed by the program or the session; keys are given in a row.
+                // A single value, since the session or the program may follow. `--keys` takes all that follow.
                 None if path.ends_with("ignore") => arg.num_args(1),
                 None => arg.num_args(1..),
             }
@@ -165,10 +166,10 @@ pub(super) fn flag(path: &str, field: &Value) -> Arg {
     }
 }
 
-/// The arguments of a tool's call.
+/// Returns the arguments of a tool call.
 ///
 /// # Errors
-/// What is wrong with them.
+/// A message about an invalid argument.
 pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, String> {
     let mut arguments = Map::new();
     for (name, field) in properties(&tool.input) {
@@ -191,9 +192,9 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, Stri
     }
     if tool.name == "spawn" {
         let words = matches.get_raw("command").into_iter().flatten();
-        spawn_here(&mut arguments, words.map(|word| word.to_string_lossy().into_owned()));
+        fill_spawn(&mut arguments, words.map(|word| word.to_string_lossy().into_owned()));
     }
-    leave_out_session(tool, &mut arguments)?;
+    fill_positions(tool, &mut arguments)?;
     if tool.name == "send_input"
         && !matches.get_flag("--literal")
         && let Some(Value::String(input)) = arguments.get_mut("input")
@@ -203,10 +204,9 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, Stri
     Ok(Value::Object(arguments))
 }
 
-/// Moves what was given by position to its place if the session was left out. The words behind the session are needed, so
-/// the session is missing if there is one word too few.
-fn leave_out_session(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<(), String> {
-    let positions = face_of(tool).positions;
+/// Shifts positional arguments by one if the session was omitted, which is the case if there are too few of them.
+fn fill_positions(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<(), String> {
+    let positions = syntax_of(tool).positions;
     let Some((&"session_id", rest)) = positions.split_first() else { return Ok(()) };
     let Some(last) = rest.last() else { return Ok(()) };
     if arguments.contains_key(*last) || !rest.iter().all(|name| is_needed(tool, name, arguments)) {
@@ -216,7 +216,7 @@ fn leave_out_session(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<
     if given.len() < rest.len() {
         let (names, words) = (rest.join(" and "), rest.join(" ").to_uppercase());
         let subcommand = kebab(tool.name);
-        return Err(format!("{names}: give it, as in awaitty {subcommand} [SESSION_ID] {words}"));
+        return Err(format!("{names}: missing; usage: awaitty {subcommand} [SESSION_ID] {words}"));
     }
     for (name, value) in rest.iter().zip(given) {
         let is_number = properties(&tool.input)[*name]["type"] == "integer";
@@ -231,7 +231,7 @@ fn leave_out_session(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<
     Ok(())
 }
 
-/// Returns whether a call makes no sense without a parameter.
+/// Returns whether a call requires a parameter.
 fn is_needed(tool: &Tool, name: &str, arguments: &Map<String, Value>) -> bool {
     let required = tool.input.get("required").and_then(Value::as_array);
     match (tool.name, name) {
@@ -242,7 +242,7 @@ fn is_needed(tool: &Tool, name: &str, arguments: &Map<String, Value>) -> bool {
     }
 }
 
-/// What was given for a parameter, as the value that its schema asks for.
+/// Returns the value of a parameter with the type of its schema.
 fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>, String> {
     let Ok(all) = matches.try_get_raw(id) else { return Ok(None) };
     let Some(all) = all else { return Ok(None) };
@@ -257,7 +257,7 @@ fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>,
             let numbers: Result<Vec<i64>, _> = all.iter().map(|value| value.parse()).collect();
             json!(numbers.map_err(|error| format!("--{}: {error}", kebab(id)))?)
         }
-        Some("array") => all.iter().map(|value| loose(value)).collect(),
+        Some("array") => all.iter().map(|value| object_or_text(value)).collect(),
         Some("object") => {
             let pair = |value: &String| match value.split_once('=') {
                 Some((name, value)) => Ok((name.to_owned(), json!(value))),
@@ -268,24 +268,25 @@ fn given(matches: &ArgMatches, id: &str, field: &Value) -> Result<Option<Value>,
         _ if may_be_boolean(field) && ["true", "false"].contains(&first.as_str()) => {
             json!(first == "true")
         }
-        _ => first.parse::<i64>().map_or_else(|_| loose(&first), |number| json!(number)),
+        _ => first.parse::<i64>().map_or_else(|_| object_or_text(&first), |number| json!(number)),
     }))
 }
 
-/// A text, or what it says if it is an object in JSON.
-fn loose(value: &str) -> Value {
+/// Parses a JSON object; returns any other text as a string.
+fn object_or_text(value: &str) -> Value {
     let object = value.starts_with('{').then(|| serde_json::from_str(value).ok()).flatten();
     object.unwrap_or_else(|| json!(value))
 }
 
-/// A program is started where its caller is, and with the caller's variables, not the daemon's.
-pub(super) fn spawn_here(
+/// Fills in `command` and `args`, and the working directory and variables of the caller instead of the daemon's.
+pub(super) fn fill_spawn(
     arguments: &mut Map<String, Value>,
     mut words: impl Iterator<Item = String>,
 ) {
     let Some(program) = words.next() else { return };
     let args: Vec<Value> = words.map(Value::from).collect();
-    // One word that is no file is a command line: it is split, and what only a shell could do is explained.
+    // A single word that is not a file is a command line: the server splits it, and rejects shell syntax with an
+    // explanation.
     if !args.is_empty() || Path::new(&program).exists() {
         arguments.insert("args".to_owned(), Value::Array(args));
     }
@@ -310,7 +311,7 @@ mod tests {
     use super::*;
     use crate::tools;
 
-    /// Returns the arguments of the call that a line of words makes; an error if the line is wrong.
+    /// Returns the tool arguments of a command line, or the error.
     fn parsed(words: &[&str]) -> Result<Value, String> {
         let subcommand = super::super::command_of(words[0]).ok_or("no such subcommand")?;
         let whole = Command::new("awaitty").subcommand(subcommand);
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_from_the_program_on_is_the_programs() {
+    fn words_after_the_program_belong_to_it() {
         for (words, command, args, name) in [
             (&["spawn", "bash", "-l"][..], "bash", &["-l"][..], None),
             (&["spawn", "--", "bash", "-l"], "bash", &["-l"], None),
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_may_be_left_out() {
+    fn the_session_is_optional() {
         for (words, wanted) in [
             (&["run-command", "make test"][..], json!({"command": "make test"})),
             (&["run-command", "a", "make"], json!({"session_id": "a", "command": "make"})),
@@ -363,7 +364,7 @@ mod tests {
         ] {
             assert_eq!(parsed(words), Ok(wanted), "{words:?}");
         }
-        let missing = "command: give it, as in awaitty run-command [SESSION_ID] COMMAND";
+        let missing = "command: missing; usage: awaitty run-command [SESSION_ID] COMMAND";
         assert_eq!(parsed(&["run-command"]), Err(missing.to_owned()));
         for words in [&["send"][..], &["wait-for-text"], &["resize"], &["resize", "80"]] {
             assert!(parsed(words).is_err_and(|error| error.contains("[SESSION_ID]")), "{words:?}");
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_those_of_the_text_alone() {
+    fn only_the_text_of_send_has_escapes() {
         let sent = parsed(&["send", "a", r"x\t\n", "--wait-text", r"20\d"]).unwrap();
         let wanted = json!({"session_id": "a", "input": "x\t\n", "wait": {"text": r"20\d"}});
         assert_eq!(sent, wanted);
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_that_can_be_true_needs_no_value() {
+    fn a_boolean_option_needs_no_value() {
         let wait = |words: &[&str]| parsed(words).map(|sent| sent["wait"].clone());
         for (words, wanted) in [
             (&["send", "a", "x", "--wait-command"][..], json!({"command": true})),

@@ -1,7 +1,7 @@
-//! `awaitty attach`: a person at a session's terminal.
+//! `awaitty attach`: connects the user's terminal to a session.
 //!
-//! The screen is drawn from snapshots when it changes, which a wait tells; what is typed goes to the program,
-//! key by key. The session keeps its size unless it is asked to take this terminal's.
+//! The screen is drawn from snapshots whenever a wait reports a change. Keystrokes are sent to the program. The session
+//! keeps its size unless `--resize` is given.
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -10,28 +10,28 @@ use std::thread;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use serde_json::{Value, json};
 
-use crate::client::{Answered, Client};
+use crate::client::{CallResult, Client};
 
-/// The key that leaves the session alone again: ctrl+].
+/// Ctrl+], which detaches.
 const DETACH: u8 = 0x1d;
 
-/// How a person left.
+/// The reason for the end of `attach`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// By the key.
+pub enum AttachEnd {
+    /// The user pressed the detach key.
     Detached,
     /// The program exited, or its session was closed.
     Ended,
 }
 
-/// Puts the person on a session until they detach, or it ends.
+/// Attaches the terminal to a session until the user detaches or the session ends.
 ///
 /// # Errors
-/// If this is no terminal, there is no such session, or the daemon goes away.
-pub fn run(session: Option<&str>, resize: bool) -> io::Result<Left> {
+/// If standard input or output is not a terminal, the session does not exist, or the daemon closes the connection.
+pub fn run(session: Option<&str>, resize: bool) -> io::Result<AttachEnd> {
     if !rustix::termios::isatty(io::stdin()) || !rustix::termios::isatty(io::stdout()) {
         return Err(io::Error::other(
-            "attach needs a terminal: snapshot shows the screen without one",
+            "attach needs a terminal for input and output: use snapshot to show the screen without one",
         ));
     }
     let mut client = Client::daemon()?;
@@ -43,59 +43,59 @@ pub fn run(session: Option<&str>, resize: bool) -> io::Result<Left> {
     let first = snapshot(&mut client, session)?;
     let id = first["session_id"].clone();
     let _raw = RawMode::enter()?;
-    let drawer = Arc::new(Drawer::default());
-    draw(&drawer, &first)?;
-    // Whichever comes first ends it; the other ends with the process.
-    let (left, leaving) = mpsc::channel();
-    let (typed_to, typed_left, typed_drawer) = (id.clone(), left.clone(), Arc::clone(&drawer));
-    thread::spawn(move || typed_left.send(type_into(&typed_to, &typed_drawer)));
-    let (asked_at, asked_drawer) = (id.clone(), Arc::clone(&drawer));
-    thread::spawn(move || attend(&asked_at, &asked_drawer));
+    let draw_lock = Arc::new(DrawLock::default());
+    draw(&draw_lock, &first)?;
+    // The first of these threads that ends provides the result; the others end with the process.
+    let (ends, first_end) = mpsc::channel();
+    let (typing_id, typing_ends, typing_lock) = (id.clone(), ends.clone(), Arc::clone(&draw_lock));
+    thread::spawn(move || typing_ends.send(type_into(&typing_id, &typing_lock)));
+    let (person_id, person_lock) = (id.clone(), Arc::clone(&draw_lock));
+    thread::spawn(move || follow_requests(&person_id, &person_lock));
     thread::spawn(move || {
-        left.send(watch(&mut client, &id, &first, &drawer).map(|()| Left::Ended))
+        ends.send(watch(&mut client, &id, &first, &draw_lock).map(|()| AttachEnd::Ended))
     });
-    leaving.recv().unwrap_or(Ok(Left::Ended))
+    first_end.recv().unwrap_or(Ok(AttachEnd::Ended))
 }
 
-/// Who draws holds it; in it is what the person is asked for.
+/// Serializes drawing. Contains the description of the secret that an agent asks for.
 #[derive(Debug, Default)]
-struct Drawer(Mutex<Option<String>>);
+struct DrawLock(Mutex<Option<String>>);
 
-impl Drawer {
+impl DrawLock {
     fn lock(&self) -> MutexGuard<'_, Option<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Calls a tool; a mistake is an error here.
+/// Calls a tool; returns a failed call as an error.
 fn call(client: &mut Client, tool: &str, arguments: &Value) -> io::Result<Value> {
-    let answered = client.call(tool, arguments, &mut |_| {})?;
-    if answered.is_error {
-        return Err(io::Error::other(answered.text));
+    let result = client.call(tool, arguments, &mut |_| {})?;
+    if result.is_error {
+        return Err(io::Error::other(result.text));
     }
-    Ok(answered.structured)
+    Ok(result.structured)
 }
 
 fn snapshot(client: &mut Client, session: Option<&str>) -> io::Result<Value> {
-    let mut asked = json!({"format": "styled"});
+    let mut arguments = json!({"format": "styled"});
     if let Some(session) = session {
-        asked["session_id"] = json!(session);
+        arguments["session_id"] = json!(session);
     }
-    call(client, "snapshot", &asked)
+    call(client, "snapshot", &arguments)
 }
 
 /// Draws each change until the program exits.
-fn watch(client: &mut Client, id: &Value, first: &Value, drawer: &Drawer) -> io::Result<()> {
+fn watch(client: &mut Client, id: &Value, first: &Value, draw_lock: &DrawLock) -> io::Result<()> {
     let mut seq = first["seq"].clone();
     loop {
         let change = json!({"session_id": id, "since": seq, "stable_ms": 0, "styles": true, "timeout_ms": 86_400_000, "diff": true});
         let ended = match call(client, "wait_for_screen_change", &change) {
             Ok(ended) => ended,
-            // It was closed.
+            // The session was closed.
             Err(_) => return Ok(()),
         };
         if let Ok(shown) = snapshot(client, id.as_str()) {
-            draw(drawer, &shown)?;
+            draw(draw_lock, &shown)?;
             seq = shown["seq"].clone();
         }
         if ended["exited"] == json!(true) {
@@ -104,53 +104,53 @@ fn watch(client: &mut Client, id: &Value, first: &Value, drawer: &Drawer) -> io:
     }
 }
 
-/// Says that somebody is here, and shows what they are asked for.
-fn attend(id: &Value, drawer: &Drawer) -> io::Result<()> {
+/// Registers a person at the session, and shows which secret an agent asks for.
+fn follow_requests(id: &Value, draw_lock: &DrawLock) -> io::Result<()> {
     let mut client = Client::daemon()?;
-    let mut asked = Value::Null;
+    let mut request = Value::Null;
     loop {
-        let told = call(&mut client, "attend", &json!({"session_id": id, "known": asked}))?;
-        asked = told["asked"].clone();
-        *drawer.lock() = asked.as_str().map(str::to_owned);
-        draw(drawer, &snapshot(&mut client, id.as_str())?)?;
+        let result = call(&mut client, "attend", &json!({"session_id": id, "known": request}))?;
+        request = result["asked"].clone();
+        *draw_lock.lock() = request.as_str().map(str::to_owned);
+        draw(draw_lock, &snapshot(&mut client, id.as_str())?)?;
     }
 }
 
-/// Sends what is typed, and draws afterwards: a cursor that moved is no change of the screen.
-fn type_into(id: &Value, drawer: &Drawer) -> io::Result<Left> {
+/// Sends typed keys. Draws after each one, because a cursor movement alone does not end the wait in `watch`.
+fn type_into(id: &Value, draw_lock: &DrawLock) -> io::Result<AttachEnd> {
     let mut client = Client::daemon()?;
     let mut buffer = [0; 4096];
-    let mut begun = Vec::new();
+    let mut incomplete = Vec::new();
     loop {
         let count = io::stdin().read(&mut buffer)?;
         let detach = buffer[..count].iter().position(|&byte| byte == DETACH);
-        begun.extend(&buffer[..detach.unwrap_or(count)]);
-        let whole = match std::str::from_utf8(&begun) {
+        incomplete.extend(&buffer[..detach.unwrap_or(count)]);
+        let whole = match std::str::from_utf8(&incomplete) {
             Ok(text) => text.len(),
-            // A character that is not all there yet; what is none at all goes as it is shown.
+            // The rest of the character has not been read yet. Invalid bytes are sent as replacement characters.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => begun.len(),
+            Err(_) => incomplete.len(),
         };
-        let typed: Vec<u8> = begun.drain(..whole).collect();
+        let typed: Vec<u8> = incomplete.drain(..whole).collect();
         if !typed.is_empty() {
             let keys = keys(&String::from_utf8_lossy(&typed));
             let input = json!({"session_id": id, "keys": keys, "diff": true, "wait": {"settled": 20, "timeout_ms": 100}});
             let Ok(sent) = client.call("send_input", &input, &mut |_| {}) else {
-                return Ok(Left::Ended);
+                return Ok(AttachEnd::Ended);
             };
-            // Somebody else may have control for a while; what is typed here is lost then, and nothing else.
+            // Another person has control. The input is lost, but attach continues.
             if sent.is_error && sent.structured["code"] != "denied" {
-                return Ok(Left::Ended);
+                return Ok(AttachEnd::Ended);
             }
-            draw(drawer, &snapshot(&mut client, id.as_str())?)?;
+            draw(draw_lock, &snapshot(&mut client, id.as_str())?)?;
         }
         if detach.is_some() || count == 0 {
-            return Ok(Left::Detached);
+            return Ok(AttachEnd::Detached);
         }
     }
 }
 
-/// Text as it is, but a line feed as the key that it was.
+/// Converts input to keys. A line feed becomes ctrl+j, since text with it would be sent as Enter.
 fn keys(typed: &str) -> Vec<Value> {
     let mut keys = Vec::new();
     for (i, part) in typed.split('\n').enumerate() {
@@ -164,30 +164,30 @@ fn keys(typed: &str) -> Vec<Value> {
     keys
 }
 
-/// Draws a screen as far as it fits, with a line below that says how to leave.
-fn draw(drawer: &Drawer, shown: &Value) -> io::Result<()> {
-    let asked = drawer.lock();
+/// Draws the part of a screen that fits, with a status line below.
+fn draw(draw_lock: &DrawLock, shown: &Value) -> io::Result<()> {
+    let request = draw_lock.lock();
     let size = tcgetwinsize(io::stdout())?;
     let (height, width) = (usize::from(size.ws_row.max(2)) - 1, usize::from(size.ws_col.max(1)));
     let rows = shown["styled"].as_array().cloned().unwrap_or_default();
     let number = |value: &Value| value.as_u64().unwrap_or(1) as usize;
     let (row, col) = (number(&shown["cursor"]["row"]), number(&shown["cursor"]["col"]));
-    // Where it does not fit, what is around the cursor is shown.
+    // If the screen is higher than the terminal, shows the rows around the cursor.
     let top = row.saturating_sub(height);
     let mut text = String::from("\x1b[?2026h\x1b[?25l\x1b[H");
     for i in 0..height {
         let runs = rows.get(top + i).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        text += &format!("\x1b[{};1H\x1b[m{}\x1b[m\x1b[K", i + 1, paint(runs, width));
+        text += &format!("\x1b[{};1H\x1b[m{}\x1b[m\x1b[K", i + 1, with_sgr(runs, width));
     }
     let id = shown["session_id"].as_str().unwrap_or_default();
     let (cols, lines) = (&shown["size"]["cols"], &shown["size"]["rows"]);
     let state = shown["state"].as_str().unwrap_or_default();
-    let what = match &*asked {
-        Some(question) => format!("the agent asks you for {question}: type it and press Enter"),
+    let status = match &*request {
+        Some(secret) => format!("the agent asks you for {secret}: type it and press Enter"),
         None => format!("{cols}x{lines} {state}"),
     };
-    let note: String = format!(" {id} {what} | ctrl+] detaches ").chars().take(width).collect();
-    text += &format!("\x1b[{};1H\x1b[7m{note}\x1b[m\x1b[K", height + 1);
+    let line: String = format!(" {id} {status} | ctrl+] detaches ").chars().take(width).collect();
+    text += &format!("\x1b[{};1H\x1b[7m{line}\x1b[m\x1b[K", height + 1);
     if shown["cursor"]["visible"] == json!(true) {
         text += &format!("\x1b[{};{}H\x1b[?25h", row - top, col);
     }
@@ -197,20 +197,20 @@ fn draw(drawer: &Drawer, shown: &Value) -> io::Result<()> {
     stdout.flush()
 }
 
-/// A screen for a person: the header, and the rows in their colours.
-pub(super) fn painted(answered: &Answered) -> String {
-    let rows = answered.structured["styled"].as_array().cloned().unwrap_or_default();
+/// Formats a screen with colours, below a header.
+pub(super) fn coloured(result: &CallResult) -> String {
+    let rows = result.structured["styled"].as_array().cloned().unwrap_or_default();
     let end = rows.iter().rposition(|row| row.as_array().is_some_and(|runs| !runs.is_empty()));
-    let mut text = format!("\x1b[1;36m{}\x1b[m\n", answered.text);
+    let mut text = format!("\x1b[1;36m{}\x1b[m\n", result.text);
     for (i, row) in rows.iter().take(end.map_or(0, |last| last + 1)).enumerate() {
         let runs = row.as_array().map_or(&[][..], Vec::as_slice);
-        text += &format!("\x1b[2m{}\x1b[m\t{}\x1b[m\n", i + 1, paint(runs, usize::MAX));
+        text += &format!("\x1b[2m{}\x1b[m\t{}\x1b[m\n", i + 1, with_sgr(runs, usize::MAX));
     }
     text
 }
 
-/// Runs as a terminal draws them.
-pub(super) fn paint(runs: &[Value], width: usize) -> String {
+/// Formats runs with SGR sequences.
+pub(super) fn with_sgr(runs: &[Value], width: usize) -> String {
     let (mut text, mut left) = (String::new(), width);
     for run in runs {
         let shown: String = run["text"].as_str().unwrap_or_default().chars().take(left).collect();
@@ -252,7 +252,7 @@ fn sgr(run: &Value) -> String {
     sgr
 }
 
-/// The person's terminal in raw mode and on its other screen, until it is dropped.
+/// Raw mode and alternate screen, restored on drop.
 struct RawMode {
     before: Termios,
 }
@@ -281,12 +281,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_become_what_a_terminal_draws() {
+    fn runs_become_sgr_sequences() {
         let runs = [
             json!({"text": "ab", "fg": 1, "attrs": ["bold"]}),
             json!({"text": "cd", "bg": "#0102ff"}),
         ];
-        assert_eq!(paint(&runs, 3), "\x1b[0;1;38;5;1mab\x1b[0;48;2;1;2;255mc");
+        assert_eq!(with_sgr(&runs, 3), "\x1b[0;1;38;5;1mab\x1b[0;48;2;1;2;255mc");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Escapes in the text of `awaitty send`: what cannot be typed into a shell's quotes.
+//! Escape sequences in the text of `awaitty send`, for characters that are hard to type in a shell.
 
-/// What to do about a text that has an escape which is none.
-const NEXT: &str = r"use \n, \r, \t, \e or \xHH, write \\ for a backslash, or add --literal to send the text as it is";
+/// The next step after an invalid escape.
+const NEXT: &str = r"use \n, \r, \t, \e or \xHH, write \\ for a backslash, or add --literal to send the text unchanged";
 
-/// Replaces the escapes of a text.
+/// Resolves the escapes in a text.
 ///
 /// # Errors
-/// Which escape is wrong, and what to do.
+/// The invalid escape and the next step.
 pub(super) fn unescape(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_become_what_they_stand_for() {
+    fn escapes_are_resolved() {
         for (text, wanted) in [
             ("", ""),
             ("plain", "plain"),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_is_named_with_the_next_step() {
+    fn an_invalid_escape_is_reported_with_the_next_step() {
         for (text, named) in [
             (r"C:\dir", r"\d in"),
             (r"a\", r"\ at the end"),

@@ -1,5 +1,5 @@
-//! The command line's face of the tools: a subcommand each, made from the same schema that an MCP client
-//! reads, so that there is one description of every parameter.
+//! The command line: a subcommand for each tool, generated from the schema that MCP clients get. So each parameter is
+//! described in one place.
 
 mod args;
 pub mod attach;
@@ -15,82 +15,83 @@ use std::io::{self, IsTerminal, Write};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 
-use self::args::{arguments, flag, flags, positional, properties, spawn_here};
-use crate::client::{Answered, Client};
+use self::args::{arguments, fill_spawn, flag, flags, positional, properties};
+use crate::client::{CallResult, Client};
 use crate::tools::{self, Tool};
 
-/// How a call ended, for the shell.
+/// Exit statuses.
 pub mod exit {
-    /// What was waited for holds, or the call was no wait.
+    /// The condition of the wait was met, or the call was not a wait.
     pub const MET: i32 = 0;
-    /// Something was wrong with the call or the server.
+    /// The call or the server failed.
     pub const ERROR: i32 = 1;
-    /// The command line makes no sense.
+    /// Invalid command line.
     pub const USAGE: i32 = 2;
-    /// The timeout came first.
+    /// Timeout.
     pub const TIMEOUT: i32 = 3;
     /// The program exited first, or its session was closed.
     pub const EXITED: i32 = 4;
-    /// The timeout came first, where other statuses are the program's own; as of `timeout`.
+    /// Timeout of a subcommand that otherwise returns the program's status. The value is that of coreutils `timeout`.
     pub const TIMEOUT_OF_RUN: i32 = 124;
-    /// Added to the number of the signal that ended a program; as shells do.
+    /// Added to the number of the signal that ended a program, as shells do.
     pub const SIGNAL_BASE: i32 = 128;
 }
 
-/// What of a tool is given by position, and the short name that it has besides its own.
-struct Face {
+/// The command line syntax of a tool: its alias and its positional parameters.
+struct CommandSyntax {
     tool: &'static str,
-    short: Option<&'static str>,
+    alias: Option<&'static str>,
     positions: &'static [&'static str],
 }
 
-const FACES: [Face; 19] = [
-    face("close_session", Some("close"), &["session_id"]),
-    face("list_sessions", Some("ls"), &[]),
-    face("read_output", Some("read"), &["session_id"]),
-    face("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
-    face("run_command", None, &["session_id", "command"]),
-    face("run_steps", None, &["steps"]),
-    face("save_recording", None, &["session_id", "path"]),
-    face("screenshot", None, &["session_id"]),
-    face("search_output", Some("search"), &["pattern"]),
-    face("send_input", Some("send"), &["session_id", "input"]),
-    face("signal_channel", Some("signal"), &["channel"]),
-    face("snapshot", None, &["session_id"]),
-    face("spawn", None, &["command"]),
-    face("wait_for_any", None, &["waits"]),
-    face("wait_for_channel", None, &["channel"]),
-    face("wait_for_command", None, &["session_id"]),
-    face("wait_for_exit", None, &["session_id"]),
-    face("wait_for_screen_change", None, &["session_id"]),
-    face("wait_for_text", None, &["session_id", "pattern"]),
+const SYNTAX: [CommandSyntax; 19] = [
+    syntax("close_session", Some("close"), &["session_id"]),
+    syntax("list_sessions", Some("ls"), &[]),
+    syntax("read_output", Some("read"), &["session_id"]),
+    syntax("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
+    syntax("run_command", None, &["session_id", "command"]),
+    syntax("run_steps", None, &["steps"]),
+    syntax("save_recording", None, &["session_id", "path"]),
+    syntax("screenshot", None, &["session_id"]),
+    syntax("search_output", Some("search"), &["pattern"]),
+    syntax("send_input", Some("send"), &["session_id", "input"]),
+    syntax("signal_channel", Some("signal"), &["channel"]),
+    syntax("snapshot", None, &["session_id"]),
+    syntax("spawn", None, &["command"]),
+    syntax("wait_for_any", None, &["waits"]),
+    syntax("wait_for_channel", None, &["channel"]),
+    syntax("wait_for_command", None, &["session_id"]),
+    syntax("wait_for_exit", None, &["session_id"]),
+    syntax("wait_for_screen_change", None, &["session_id"]),
+    syntax("wait_for_text", None, &["session_id", "pattern"]),
 ];
 
-const fn face(
+const fn syntax(
     tool: &'static str,
-    short: Option<&'static str>,
+    alias: Option<&'static str>,
     positions: &'static [&'static str],
-) -> Face {
-    Face { tool, short, positions }
+) -> CommandSyntax {
+    CommandSyntax { tool, alias, positions }
 }
 
-fn face_of(tool: &Tool) -> &'static Face {
-    const PLAIN: Face = face("", None, &[]);
-    FACES.iter().find(|face| face.tool == tool.name).unwrap_or(&PLAIN)
+fn syntax_of(tool: &Tool) -> &'static CommandSyntax {
+    const NONE: CommandSyntax = syntax("", None, &[]);
+    SYNTAX.iter().find(|syntax| syntax.tool == tool.name).unwrap_or(&NONE)
 }
 
-/// The subcommands of the tools.
+/// Returns the subcommands of all tools.
 pub fn commands() -> impl Iterator<Item = Command> {
     tools::all().map(command)
 }
 
-/// The subcommand that a word asks for, if it is a tool's.
+/// Returns the subcommand of a tool by its name or alias.
 pub fn command_of(word: &str) -> Option<Command> {
-    let face = FACES.iter().find(|face| face.short == Some(word) || kebab(face.tool) == word)?;
-    tools::find(face.tool).map(command)
+    let syntax =
+        SYNTAX.iter().find(|syntax| syntax.alias == Some(word) || kebab(syntax.tool) == word)?;
+    tools::find(syntax.tool).map(command)
 }
 
-/// Joins options whose value may be left out with the values behind them, as the parser wants them.
+/// Joins options that have an optional value with the value after them, as the parser requires.
 pub fn join_values(whole: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let word = words.get(1).and_then(|word| word.to_str()).unwrap_or_default();
     let subcommand = whole.find_subcommand(word);
@@ -106,7 +107,7 @@ fn kebab(name: &str) -> String {
 }
 
 fn command(tool: &Tool) -> Command {
-    let face = face_of(tool);
+    let syntax = syntax_of(tool);
     let json = Arg::new("--json").long("json").action(ArgAction::SetTrue);
     let mut command = Command::new(kebab(tool.name))
         .about(
@@ -119,7 +120,7 @@ fn command(tool: &Tool) -> Command {
         )
         .long_about(tool.description)
         .arg(json.help("Print the structured result as JSON"))
-        .visible_aliases(face.short);
+        .visible_aliases(syntax.alias);
     if let Some(text) = after_help(tool) {
         command = command.after_help(text);
     }
@@ -131,47 +132,43 @@ fn command(tool: &Tool) -> Command {
             command = command.arg(extra(
                 "--watch",
                 "watch",
-                "Show the table anew when something changes",
+                "Keep running, and print the table again after each change",
             ));
         }
         "screenshot" | "save_recording" => {
-            command = command.arg(extra("--force", "force", "Write over a file that is there"));
+            command = command.arg(extra("--force", "force", "Overwrite an existing file"));
         }
         "send_input" => {
-            command = command.arg(extra("--literal", "literal", "Send backslashes as they are"));
+            command = command.arg(extra("--literal", "literal", "Send backslashes unchanged"));
         }
         "snapshot" => {
-            command = command.arg(extra(
-                "--plain",
-                "plain",
-                "Print the text of the screen and nothing else",
-            ))
+            command = command.arg(extra("--plain", "plain", "Print only the text of the screen"))
         }
         _ => {}
     }
-    for name in face.positions {
+    for name in syntax.positions {
         let Some(field) = properties(&tool.input).get(*name) else { continue };
         command = command.arg(positional(tool, name, field));
     }
     command.args(flags(tool).into_iter().map(|(path, field)| flag(&path, field)))
 }
 
-/// Calls a tool as the command line asks for it, prints the answer and gives the exit status.
+/// Calls a tool with parsed arguments and prints the result. Returns the exit status.
 ///
 /// # Errors
 /// If the daemon cannot be reached.
 pub fn call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
-    let called = try_call(tool, matches);
-    if let (Err(error), true) = (&called, matches.get_flag("--json")) {
-        let told = json!({"code": "unreachable", "message": error.to_string()});
-        write(format!("{told}\n").as_bytes())?;
+    let result = try_call(tool, matches);
+    if let (Err(error), true) = (&result, matches.get_flag("--json")) {
+        let output = json!({"code": "unreachable", "message": error.to_string()});
+        write(format!("{output}\n").as_bytes())?;
     }
-    called
+    result
 }
 
 fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     let as_json = matches.get_flag("--json");
-    if run::is_watched(matches) {
+    if run::is_watch(matches) {
         return run::watch_list();
     }
     let mut arguments = match arguments(tool, matches) {
@@ -181,21 +178,21 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
             return Ok(exit::USAGE);
         }
     };
-    let paints = tool.name == "snapshot"
+    let is_coloured = tool.name == "snapshot"
         && !as_json
-        && wants_colour()
+        && use_colour()
         && !matches.get_flag("--plain")
         && ["format", "since", "rows", "scrollback"].iter().all(|name| arguments[*name].is_null());
-    if paints {
+    if is_coloured {
         arguments["format"] = json!("styled");
     }
     if tool.name == "signal_channel" {
-        let answered = signal::send(arguments)?;
-        print(&answered, as_json)?;
-        return Ok(status(&answered));
+        let result = signal::send(arguments)?;
+        print(&result, as_json)?;
+        return Ok(status(&result));
     }
     let client = match tool.name {
-        // What is only looked at is not started.
+        // An empty list needs no daemon.
         "list_sessions" => Client::running_daemon()?,
         _ => Some(Client::daemon()?),
     };
@@ -210,31 +207,31 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         _ => {}
     }
     let mut waiting = Waiting::default();
-    let answered = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
+    let result = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
     waiting.clear();
-    let text = answered.structured["text"].as_str();
+    let text = result.structured["text"].as_str();
     match (tool.name, text) {
         ("list_sessions", _) if !as_json => {
-            write(run::table(&answered.structured).as_bytes())?;
+            write(run::table(&result.structured).as_bytes())?;
         }
-        _ if paints && !answered.is_error => write(attach::painted(&answered).as_bytes())?,
+        _ if is_coloured && !result.is_error => write(attach::coloured(&result).as_bytes())?,
         ("snapshot", Some(text)) if matches.get_flag("--plain") => {
             write(format!("{text}\n").as_bytes())?
         }
-        _ => print(&answered, as_json)?,
+        _ => print(&result, as_json)?,
     }
-    Ok(if tool.name == "run_command" { own_status(&answered) } else { status(&answered) })
+    Ok(if tool.name == "run_command" { program_status(&result) } else { status(&result) })
 }
 
-/// Colours are for a terminal, and not for everybody.
-fn wants_colour() -> bool {
+/// Returns whether to colour the output: on a terminal, unless NO_COLOR is set.
+fn use_colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// Writes to standard output; whoever reads may have had enough.
+/// Writes to standard output. Ignores a closed pipe.
 ///
 /// # Errors
-/// If it cannot be written for another reason.
+/// If the write fails for another reason.
 pub fn write(text: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout();
     stdout.write_all(text).and_then(|()| stdout.flush()).or_else(|error| match error.kind() {
@@ -243,7 +240,7 @@ pub fn write(text: &[u8]) -> io::Result<()> {
     })
 }
 
-/// What is waited for, on standard error while it lasts, for a person.
+/// Progress of a wait, shown on standard error if that is a terminal.
 #[derive(Debug, Default)]
 struct Waiting {
     shown: bool,
@@ -266,25 +263,25 @@ impl Waiting {
     }
 }
 
-/// Prints an answer: JSON for programs, the text for people, mistakes on standard error.
-fn print(answered: &Answered, as_json: bool) -> io::Result<()> {
-    match (as_json, answered.is_error) {
-        (true, _) => write(format!("{}\n", answered.structured).as_bytes()),
-        (false, true) => writeln!(io::stderr(), "awaitty: {}", answered.text.trim_end()),
+/// Prints a result: as JSON, or as text with errors on standard error.
+fn print(result: &CallResult, as_json: bool) -> io::Result<()> {
+    match (as_json, result.is_error) {
+        (true, _) => write(format!("{}\n", result.structured).as_bytes()),
+        (false, true) => writeln!(io::stderr(), "awaitty: {}", result.text.trim_end()),
         (false, false) => {
-            let (header, rest) = answered.text.split_once('\n').unwrap_or((&answered.text, ""));
-            if wants_colour() {
+            let (header, rest) = result.text.split_once('\n').unwrap_or((&result.text, ""));
+            if use_colour() {
                 write(format!("\x1b[1;36m{header}\x1b[m\n{}\n", rest.trim_end()).as_bytes())
             } else {
-                write(format!("{}\n", answered.text.trim_end()).as_bytes())
+                write(format!("{}\n", result.text.trim_end()).as_bytes())
             }
         }
     }
 }
 
-fn status(answered: &Answered) -> i32 {
-    match answered.structured["outcome"].as_str() {
-        _ if answered.is_error => exit::ERROR,
+fn status(result: &CallResult) -> i32 {
+    match result.structured["outcome"].as_str() {
+        _ if result.is_error => exit::ERROR,
         Some("timeout" | "pending") => exit::TIMEOUT,
         Some("exited" | "closed" | "asks" | "full_screen" | "replaced" | "shell_ended") => {
             exit::EXITED
@@ -294,12 +291,12 @@ fn status(answered: &Answered) -> i32 {
     }
 }
 
-/// Returns what the help of a subcommand ends with.
+/// Returns additional text for the end of a subcommand's help.
 fn after_help(tool: &Tool) -> Option<&'static str> {
     match tool.name {
         "run_command" => Some(
-            "The exit status is the command's own, 124 after a timeout, 4 if the command did not finish for another \
-             reason, 1 for a mistake and 2 for a wrong command line.",
+            "Exit status: that of the command, 124 after a timeout, 4 if the command did not finish for another \
+             reason, 1 after another error, and 2 for an invalid command line.",
         ),
         "wait_for_any" => Some(
             "Example: awaitty wait-for-any '{\"session_id\": \"build\", \"text\": \"error\"}' '{\"channel\": \"done\"}'",
@@ -308,17 +305,17 @@ fn after_help(tool: &Tool) -> Option<&'static str> {
     }
 }
 
-/// Returns the exit status of the program or the command that an answer is about.
-fn own_status(answered: &Answered) -> i32 {
-    let told = &answered.structured;
-    let code = told["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
-    let signal = told["signal"].as_str().and_then(tools::signal_number);
-    match told["outcome"].as_str() {
-        _ if answered.is_error => exit::ERROR,
-        // Nothing was run.
+/// Returns the exit status for a result about a program or a shell command: its own status if it ended.
+fn program_status(result: &CallResult) -> i32 {
+    let structured = &result.structured;
+    let code = structured["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
+    let signal = structured["signal"].as_str().and_then(tools::signal_number);
+    match structured["outcome"].as_str() {
+        _ if result.is_error => exit::ERROR,
+        // No command was run.
         Some("continuation_prompt") => exit::ERROR,
         Some("timeout" | "pending") => exit::TIMEOUT_OF_RUN,
-        // The status that the program has then is not its own.
+        // The program was ended by closing the session, so its status says nothing about the program.
         Some("closed") => exit::EXITED,
         _ => code.or(signal.map(|number| exit::SIGNAL_BASE + number)).unwrap_or(exit::EXITED),
     }

@@ -1,4 +1,4 @@
-//! `awaitty policy check FILE`: what an operator runs before a server uses the file.
+//! `awaitty policy check FILE`: checks a policy file before a server uses it.
 
 use std::io;
 use std::path::Path;
@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use super::exit;
 use crate::operator;
 
-/// Checks a policy file and prints its rules, or what is wrong. Returns the exit status.
+/// Checks a policy file, and prints its rules or the error. Returns the exit status.
 ///
 /// # Errors
 /// If the result cannot be printed.
 pub fn check(file: &Path, as_json: bool) -> io::Result<i32> {
     let checked = operator::check_file(file);
     if as_json {
-        let told = match &checked {
+        let output = match &checked {
             Ok(rules) => {
                 let rules = rules.iter().map(|(key, rule)| ((*key).to_owned(), json!(rule)));
                 json!({"valid": true, "rules": rules.collect::<Map<String, Value>>()})
@@ -24,7 +24,7 @@ pub fn check(file: &Path, as_json: bool) -> io::Result<i32> {
                 json!({"valid": false, "code": "bad_policy", "message": format!("{error:#}")})
             }
         };
-        super::write(format!("{told}\n").as_bytes())?;
+        super::write(format!("{output}\n").as_bytes())?;
     }
     match checked {
         Ok(rules) => {

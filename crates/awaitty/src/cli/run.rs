@@ -1,4 +1,4 @@
-//! Subcommands that are no tools: `awaitty run`, `awaitty restart` and `awaitty ls --watch`.
+//! Subcommands that are not tools: `awaitty run`, `awaitty restart` and `awaitty ls --watch`.
 
 use std::io::{self, Write};
 use std::thread;
@@ -12,11 +12,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{Waiting, exit};
 use crate::client::Client;
 
-/// How often a list that is watched is made anew although nothing changed: for its ages.
+/// Interval at which a watched list is redrawn to update its idle times.
 const WATCH_MS: u64 = 1_000;
 
-/// `awaitty run -- CMD`: starts it, waits for its exit and prints its screen. The session is closed then, and
-/// on a timeout too. Returns the program's own exit status.
+/// `awaitty run -- CMD`: starts a program, waits for its exit, prints its screen and closes its session. Returns the
+/// program's exit status.
 ///
 /// # Errors
 /// If the daemon cannot be reached.
@@ -24,26 +24,26 @@ pub fn run(command: &[String], timeout_ms: u64, size: [u16; 2], as_json: bool) -
     let mut client = Client::daemon()?;
     let mut spawn = json!({"cols": size[0], "rows": size[1]});
     if let Value::Object(arguments) = &mut spawn {
-        super::spawn_here(arguments, command.iter().cloned());
+        super::fill_spawn(arguments, command.iter().cloned());
     }
-    let interrupts = Interrupts::notice()?;
+    let interrupts = Interrupts::install()?;
     let spawned = client.call("spawn", &spawn, &mut |_| {})?;
     if spawned.is_error {
         super::print(&spawned, as_json)?;
         return Ok(exit::ERROR);
     }
     let id = &spawned.structured["session_id"];
-    interrupts.close(id.clone());
+    interrupts.close_session_on_signal(id.clone());
     let wait = json!({"session_id": id, "timeout_ms": timeout_ms});
     let mut waiting = Waiting::default();
     let ended = client.call("wait_for_exit", &wait, &mut |what| waiting.show(what))?;
     waiting.clear();
     client.call("close_session", &json!({"session_id": id}), &mut |_| {})?;
     super::print(&ended, as_json)?;
-    Ok(super::own_status(&ended))
+    Ok(super::program_status(&ended))
 }
 
-/// `awaitty restart NAME`: ends a session and starts it with the parameters that it was started with.
+/// `awaitty restart NAME`: ends a session and starts it again with the same parameters.
 ///
 /// # Errors
 /// If the daemon cannot be reached.
@@ -54,15 +54,15 @@ pub fn restart(name: &str, as_json: bool) -> io::Result<i32> {
     Ok(super::status(&spawned))
 }
 
-/// The signals by which a person or a system interrupts a run.
+/// Handlers for the signals that interrupt a run: SIGINT, SIGTERM and SIGHUP.
 struct Interrupts {
     runtime: Runtime,
     signals: [Signal; 3],
 }
 
 impl Interrupts {
-    /// From now on they are noticed, and do not end us.
-    fn notice() -> io::Result<Interrupts> {
+    /// Installs the handlers, so that the signals do not end this process.
+    fn install() -> io::Result<Interrupts> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let inside = runtime.enter();
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
@@ -72,8 +72,8 @@ impl Interrupts {
         Ok(Interrupts { runtime, signals })
     }
 
-    /// Whoever interrupts a run wants its program to end too. The wait for its exit ends with it.
-    fn close(mut self, id: Value) {
+    /// Starts a thread that closes the session on a signal, which ends the program and the wait for its exit.
+    fn close_session_on_signal(mut self, id: Value) {
         thread::spawn(move || {
             let [interrupt, terminate, hangup] = &mut self.signals;
             self.runtime.block_on(async {
@@ -94,7 +94,7 @@ impl Interrupts {
     }
 }
 
-/// Prints the list of sessions that there is without a daemon.
+/// Prints the empty list of a daemon that is not running.
 ///
 /// # Errors
 /// If standard output cannot be written.
@@ -105,10 +105,10 @@ pub(super) fn print_empty_list(as_json: bool) -> io::Result<i32> {
     Ok(exit::MET)
 }
 
-/// `awaitty ls --watch`: the table, made anew when a session changes, or when a daemon is there.
+/// `awaitty ls --watch`: prints the table again whenever a session changes. Waits for a daemon.
 ///
 /// # Errors
-/// If the daemon goes away.
+/// If the daemon closes the connection.
 pub fn watch_list() -> io::Result<i32> {
     let draw = |listed: &Value| {
         let mut stdout = io::stdout();
@@ -129,7 +129,7 @@ pub fn watch_list() -> io::Result<i32> {
         let change = |session: &Value| json!({"session_id": session["session_id"], "change": 0, "since": session["seq"]});
         let running = sessions.iter().filter(|session| session["state"] == "running");
         let mut waits: Vec<Value> = running.map(change).take(99).collect();
-        // With no session there is still the time to wait for.
+        // Never signalled: lets the call time out if there is no session to wait for.
         waits.push(json!({"channel": "awaitty:list", "since": u64::MAX}));
         client.call(
             "wait_for_any",
@@ -139,12 +139,12 @@ pub fn watch_list() -> io::Result<i32> {
     }
 }
 
-/// Tells whether the list is to be watched.
-pub(super) fn is_watched(matches: &ArgMatches) -> bool {
+/// Returns whether `--watch` is given.
+pub(super) fn is_watch(matches: &ArgMatches) -> bool {
     matches.try_get_one::<bool>("--watch").ok().flatten().copied().unwrap_or(false)
 }
 
-/// The sessions as a table, its columns as wide as they must be.
+/// Formats the sessions as a table.
 pub(super) fn table(listed: &Value) -> String {
     let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
     if sessions.is_empty() {

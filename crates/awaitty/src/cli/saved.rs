@@ -1,4 +1,5 @@
-//! Files that the command line writes itself, with the rights and in the folder of whoever calls it, and not the server.
+//! Writes screenshots and recordings to files of the caller, with the permissions and in the working directory of the
+//! caller instead of the server's.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};
@@ -13,7 +14,7 @@ use super::{exit, print, status, write};
 use crate::client::Client;
 use crate::record::{self, Format};
 
-/// Asks for a picture and writes it to a file, or to standard output if that is none that a person looks at.
+/// Takes a screenshot, and writes it to a file or to standard output, unless that is a terminal.
 pub(super) fn picture(
     client: &mut Client,
     mut arguments: Value,
@@ -23,7 +24,7 @@ pub(super) fn picture(
     let path = take_path(&mut arguments)?;
     if path.is_none() && !as_json && io::stdout().is_terminal() {
         crate::log(
-            "a picture is nothing for a terminal: give --path FILE, or send it on by a pipe",
+            "an image cannot be printed to a terminal: give --path FILE, or redirect standard output",
         );
         return Ok(exit::USAGE);
     }
@@ -35,29 +36,29 @@ pub(super) fn picture(
     if let Some(font) = arguments["font"].as_str() {
         arguments["font"] = json!(absolute(font)?);
     }
-    let mut answered = client.call("screenshot", &arguments, &mut |_| {})?;
-    let Some(image) = answered.image.take() else {
-        print(&answered, as_json)?;
-        return Ok(status(&answered));
+    let mut result = client.call("screenshot", &arguments, &mut |_| {})?;
+    let Some(image) = result.image.take() else {
+        print(&result, as_json)?;
+        return Ok(status(&result));
     };
     match &path {
         Some(path) => {
             let mut file = create(path, is_forced)?;
             file.write_all(&image)?;
-            answered.structured["path"] = json!(path);
-            answered.text += &format!(" in {}", path.display());
-            print(&answered, as_json)?;
+            result.structured["path"] = json!(path);
+            result.text += &format!(" in {}", path.display());
+            print(&result, as_json)?;
         }
         None if as_json => {
-            answered.structured["data"] = json!(BASE64_STANDARD.encode(&image));
-            print(&answered, true)?;
+            result.structured["data"] = json!(BASE64_STANDARD.encode(&image));
+            print(&result, true)?;
         }
         None => write(&image)?,
     }
     Ok(exit::MET)
 }
 
-/// Has a recording told of, and makes a file of it.
+/// Exports a recording to a file.
 pub(super) fn recording(
     client: &mut Client,
     mut arguments: Value,
@@ -70,32 +71,32 @@ pub(super) fn recording(
     if let Ok(format) = format {
         arguments["format"] = json!(format.name());
     }
-    let mut answered = client.call("save_recording", &arguments, &mut |_| {})?;
-    if let (false, Some(path), Ok(format)) = (answered.is_error, &path, format) {
-        let recorded = answered.structured["recording"].as_str().unwrap_or_default();
+    let mut result = client.call("save_recording", &arguments, &mut |_| {})?;
+    if let (false, Some(path), Ok(format)) = (result.is_error, &path, format) {
+        let recorded = result.structured["recording"].as_str().unwrap_or_default();
         let recorded = BufReader::new(File::open(recorded)?);
-        // The server has made the same, without a file, so a recording that is too long was refused before.
+        // The server has exported it without a file and reported a recording that is too long for the format.
         let mut file = BufWriter::new(create(path, is_forced)?);
         let saved = record::export(recorded, format, &mut file)?;
         file.flush()?;
-        answered.structured["path"] = json!(path);
-        answered.text = format!("{} bytes in {}", saved.bytes, path.display());
-        if let Some(note) = answered.structured["note"].as_str() {
-            answered.text += &format!("; the recording ended early: {note}");
+        result.structured["path"] = json!(path);
+        result.text = format!("{} bytes in {}", saved.bytes, path.display());
+        if let Some(note) = result.structured["note"].as_str() {
+            result.text += &format!("; the recording ended early: {note}");
         }
     }
-    print(&answered, as_json)?;
-    Ok(status(&answered))
+    print(&result, as_json)?;
+    Ok(status(&result))
 }
 
-/// Takes the path out of what the server is asked for.
+/// Removes the path from the server's arguments and makes it absolute.
 fn take_path(arguments: &mut Value) -> io::Result<Option<PathBuf>> {
     let given = arguments.as_object_mut().and_then(|all| all.remove("path"));
     given.as_ref().and_then(Value::as_str).map(absolute).transpose()
 }
 
-/// Opens a file to be written; one that is there only if that is asked for. A new one is for its owner alone: a screen may
-/// show what others are not to see.
+/// Opens a file for writing; an existing one only with `--force`. A new file is private, since a screen may show
+/// secrets.
 fn create(path: &Path, is_forced: bool) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).mode(0o600);
@@ -105,7 +106,7 @@ fn create(path: &Path, is_forced: bool) -> io::Result<File> {
     };
     options.open(path).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
-            io::Error::other(format!("{} is there already: --force writes over it", path.display()))
+            io::Error::other(format!("{} already exists: --force overwrites it", path.display()))
         }
         _ => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
     })

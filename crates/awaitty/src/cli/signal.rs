@@ -1,7 +1,7 @@
-//! `awaitty signal`: what scripts call at their end, and somebody waits for.
+//! `awaitty signal`: signals a channel, typically at the end of a script.
 //!
-//! To describe a tool to the parser of command lines takes longer than to signal, so a plain call is understood without:
-//! a channel, perhaps with `--status` and `--message`. Whatever else there is, mistakes above all, is left to the parser.
+//! Building the clap parser takes longer than signalling. So plain calls, with a channel and optionally `--status` and
+//! `--message`, are parsed by hand. All others, including invalid ones, are left to clap.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,11 +9,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::client::{Answered, Client};
+use crate::client::{CallResult, Client};
 use crate::socket;
 
-/// The arguments of a plain call, from all words of a command line.
-pub fn plain(words: impl Iterator<Item = OsString>) -> Option<Value> {
+/// Parses the words of a command line; `None` unless it is a plain call.
+pub fn parse_plain(words: impl Iterator<Item = OsString>) -> Option<Value> {
     let mut words = words.skip(1).map(OsString::into_string);
     let mut word = || words.next().map_or(Some(None), |word| word.ok().map(Some));
     if word()?? != "signal" {
@@ -27,7 +27,7 @@ pub fn plain(words: impl Iterator<Item = OsString>) -> Option<Value> {
             _ if name.starts_with('-') || name.is_empty() => return None,
             _ => ("channel", json!(name)),
         };
-        // Twice is a mistake, which the parser explains.
+        // A repeated option is an error, which clap explains.
         if arguments.insert(name.to_owned(), value).is_some() {
             return None;
         }
@@ -35,11 +35,11 @@ pub fn plain(words: impl Iterator<Item = OsString>) -> Option<Value> {
     arguments.contains_key("channel").then_some(Value::Object(arguments))
 }
 
-/// Signals, and says where from.
+/// Signals a channel with the session and parent PID of this process.
 ///
 /// # Errors
 /// If the server cannot be reached.
-pub(super) fn send(mut arguments: Value) -> io::Result<Answered> {
+pub(super) fn send(mut arguments: Value) -> io::Result<CallResult> {
     arguments["pid"] = json!(std::os::unix::process::parent_id());
     if let Ok(session) = std::env::var(socket::SESSION_VARIABLE) {
         arguments["session"] = json!(session);
@@ -47,17 +47,17 @@ pub(super) fn send(mut arguments: Value) -> io::Result<Answered> {
     client()?.call("signal_channel", &arguments, &mut |_| {})
 }
 
-/// Makes a plain call, prints the answer and gives the exit status.
+/// Runs a plain call and prints the result. Returns the exit status.
 ///
 /// # Errors
 /// If the server cannot be reached.
 pub fn call(arguments: Value) -> io::Result<i32> {
-    let answered = send(arguments)?;
-    super::print(&answered, false)?;
-    Ok(super::status(&answered))
+    let result = send(arguments)?;
+    super::print(&result, false)?;
+    Ok(super::status(&result))
 }
 
-/// The server of the terminal that we are in; outside of any, the daemon.
+/// Connects to the server of the surrounding terminal; outside of one, to the daemon.
 fn client() -> io::Result<Client> {
     let path = std::env::var_os(socket::SOCKET_VARIABLE).filter(|path| !path.is_empty());
     let Some(path) = path else {
@@ -65,7 +65,7 @@ fn client() -> io::Result<Client> {
     };
     Client::connect(Path::new(&path)).map_err(|error| {
         let path = path.to_string_lossy();
-        io::Error::other(format!("the server of this terminal does not answer at {path}: {error}"))
+        io::Error::other(format!("the server of this terminal is not listening at {path}: {error}"))
     })
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::tools;
 
-    /// What the parser makes of the same words; nothing if they make no sense to it.
+    /// Returns the arguments that clap parses from the same words; `None` if they are invalid.
     fn parsed(words: &[&str]) -> Option<Value> {
         let tool = tools::find("signal_channel")?;
         let whole = clap::Command::new("awaitty").subcommand(super::super::command(tool));
@@ -83,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_call_is_what_the_parser_makes_of_it_and_the_rest_is_left_to_it() {
+    fn plain_calls_are_parsed_as_by_clap_and_others_are_left_to_it() {
         let words = |line: &'static str| ["awaitty"].into_iter().chain(line.split(' '));
-        let plain = |line| plain(words(line).map(OsString::from));
+        let plain = |line| parse_plain(words(line).map(OsString::from));
         for line in [
             "signal done",
             "signal done --status 3",

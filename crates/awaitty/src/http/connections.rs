@@ -1,5 +1,5 @@
-//! How many may be connected: when there are too many, one goes that waits for nothing: a stranger, or whoever has
-//! said nothing for longest.
+//! Limits the number of connections. When it is reached, the least important idle connection is closed: an
+//! unauthenticated one first, then the one that has been idle for longest.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,72 +11,75 @@ use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 use tokio::task::AbortHandle;
 
-/// Connections at a time. Half of the descriptors that a process usually has; terminals need some, too.
+/// Connections at a time: half of the usual limit of 1024 file descriptors, since terminals need some, too.
 pub(super) const CONNECTIONS_MAX: usize = 512;
 
-/// What is known of a connection.
+/// A handle to the state of a connection.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Busy(Arc<Known>);
+pub(super) struct ConnectionHandle(Arc<ConnectionInfo>);
 
 #[derive(Debug, Default)]
-struct Known {
-    /// The requests that it waits for the answers of.
+struct ConnectionInfo {
+    /// Requests in progress.
     requests: AtomicUsize,
-    /// It has shown a token.
-    is_trusted: AtomicBool,
-    /// When it asked for something last, by a clock of requests.
-    asked: AtomicUsize,
+    /// A request with a valid token has arrived.
+    is_authenticated: AtomicBool,
+    /// [`CLOCK`] at the last request.
+    last_request: AtomicUsize,
 }
 
-/// Counts all requests.
+/// Number of requests so far, as a logical clock.
 static CLOCK: AtomicUsize = AtomicUsize::new(1);
 
-impl Busy {
-    /// A request has come, and is there until its answer is gone.
-    pub(super) fn enter(&self) -> Request {
+impl ConnectionHandle {
+    /// Counts a request as in progress until its response has been sent.
+    pub(super) fn start_request(&self) -> RequestGuard {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
-        self.0.asked.store(CLOCK.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        Request(self.clone())
+        self.0.last_request.store(CLOCK.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        RequestGuard(self.clone())
     }
 
-    /// It has shown a token.
-    pub(super) fn trust(&self) {
-        self.0.is_trusted.store(true, Ordering::Relaxed);
+    /// Records that a request had a valid token.
+    pub(super) fn mark_authenticated(&self) {
+        self.0.is_authenticated.store(true, Ordering::Relaxed);
     }
 
     fn is_idle(&self) -> bool {
         self.0.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// The least of them goes first: who has shown no token, then who has asked for nothing for longest.
-    fn worth(&self) -> (bool, usize) {
-        (self.0.is_trusted.load(Ordering::Relaxed), self.0.asked.load(Ordering::Relaxed))
+    /// Returns the sort key for eviction; the connection with the lowest one is closed.
+    fn eviction_rank(&self) -> (bool, usize) {
+        (
+            self.0.is_authenticated.load(Ordering::Relaxed),
+            self.0.last_request.load(Ordering::Relaxed),
+        )
     }
 }
 
-/// A request that is being answered.
+/// A request in progress, counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct Request(Busy);
+pub(super) struct RequestGuard(ConnectionHandle);
 
-impl Drop for Request {
+impl Drop for RequestGuard {
     fn drop(&mut self) {
         self.0.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-impl Request {
-    /// The body of the answer: with its end the request is over.
-    pub(super) fn answer(self, body: Body) -> Body {
-        Body::new(Held { body, _request: self })
+impl RequestGuard {
+    /// Wraps the response body so that the request ends with it.
+    pub(super) fn guard_body(self, body: Body) -> Body {
+        Body::new(GuardedBody { body, _guard: self })
     }
 }
 
-struct Held {
+struct GuardedBody {
     body: Body,
-    _request: Request,
+    _guard: RequestGuard,
 }
 
-impl http_body::Body for Held {
+impl http_body::Body for GuardedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -96,30 +99,30 @@ impl http_body::Body for Held {
     }
 }
 
-/// Those who are connected, oldest first.
+/// Open connections, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Connections(Mutex<VecDeque<(Busy, AbortHandle)>>);
+pub(super) struct Connections(Mutex<VecDeque<(ConnectionHandle, AbortHandle)>>);
 
 impl Connections {
-    /// Makes room for one more; says whether there is any.
+    /// Closes an idle connection if the limit is reached. Returns whether there is room for another one.
     pub(super) fn make_room(&self) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(_, task)| !task.is_finished());
         if all.len() < CONNECTIONS_MAX {
             return true;
         }
-        let idle = all.iter().enumerate().filter(|(_, (busy, _))| busy.is_idle());
-        let least = idle.min_by_key(|(_, (busy, _))| busy.worth()).map(|(i, _)| i);
-        let Some((_, task)) = least.and_then(|least| all.remove(least)) else { return false };
+        let idle = all.iter().enumerate().filter(|(_, (handle, _))| handle.is_idle());
+        let evicted = idle.min_by_key(|(_, (handle, _))| handle.eviction_rank()).map(|(i, _)| i);
+        let Some((_, task)) = evicted.and_then(|index| all.remove(index)) else { return false };
         task.abort();
         true
     }
 
-    pub(super) fn add(&self, busy: Busy, task: AbortHandle) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back((busy, task));
+    pub(super) fn add(&self, handle: ConnectionHandle, task: AbortHandle) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push_back((handle, task));
     }
 
-    /// Ends all of them.
+    /// Closes all connections.
     pub(super) fn end(&self) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.drain(..).for_each(|(_, task)| task.abort());

@@ -1,4 +1,4 @@
-//! A person who takes control from a page: a lease that lasts as long as the page is there.
+//! Control of a terminal by a person on the page: a lease that lasts as long as the page is connected.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,41 +11,41 @@ use crate::sessions::{Entry, Sessions};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Had;
 
-/// How long a page that is gone keeps control: it may only be loading again, or its network.
+/// How long a disconnected page keeps control. It may be reloading, or its network may be down briefly.
 const LEASE_GRACE: Duration = Duration::from_secs(10);
 
-/// Streams at a time: each page has one, and each holds a connection.
+/// Streams at a time. Each page has one, which holds a connection.
 const STREAMS_MAX: usize = 128;
 
-/// Those who look on, by what they call themselves.
+/// The connected viewers by viewer ID.
 #[derive(Debug)]
 pub(super) struct Viewers {
     sessions: Arc<Sessions>,
-    streams: Mutex<HashMap<String, Streams>>,
+    streams: Mutex<HashMap<String, StreamCount>>,
 }
 
-/// The streams of one who looks on.
+/// The streams of one viewer.
 #[derive(Debug, Default)]
-struct Streams {
+struct StreamCount {
     count: usize,
-    /// How many there have been.
+    /// Total number of streams so far.
     opened: u64,
 }
 
-/// Somebody who looks on, until it is dropped.
+/// An open stream of a viewer, counted until this is dropped.
 #[derive(Debug)]
-pub(super) struct Presence {
+pub(super) struct StreamGuard {
     viewers: Arc<Viewers>,
     viewer: String,
 }
 
-impl Presence {
+impl StreamGuard {
     pub(super) fn viewer(&self) -> &str {
         &self.viewer
     }
 }
 
-impl Drop for Presence {
+impl Drop for StreamGuard {
     fn drop(&mut self) {
         let mut all = self.viewers.lock();
         let Some(streams) = all.get_mut(&self.viewer) else { return };
@@ -66,12 +66,12 @@ impl Viewers {
         Arc::new(Viewers { sessions, streams: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Streams>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, StreamCount>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody looks on; nobody if there are too many.
-    pub(super) fn enter(self: &Arc<Self>, viewer: &str) -> Option<Presence> {
+    /// Counts a new stream of a viewer; `None` at the limit.
+    pub(super) fn open_stream(self: &Arc<Self>, viewer: &str) -> Option<StreamGuard> {
         let mut all = self.lock();
         if all.values().map(|streams| streams.count).sum::<usize>() >= STREAMS_MAX {
             return None;
@@ -79,15 +79,15 @@ impl Viewers {
         let streams = all.entry(viewer.to_owned()).or_default();
         streams.count += 1;
         streams.opened += 1;
-        Some(Presence { viewers: Arc::clone(self), viewer: viewer.to_owned() })
+        Some(StreamGuard { viewers: Arc::clone(self), viewer: viewer.to_owned() })
     }
 
-    /// Takes everything back from somebody who does not come again.
+    /// Releases the terminals of a viewer that does not reconnect within the grace period.
     async fn end_lease(&self, viewer: &str, opened: u64) {
         tokio::time::sleep_until(Instant::now() + LEASE_GRACE).await;
         {
             let mut all = self.lock();
-            // Whoever came again has a grace of their own.
+            // The viewer has reconnected, and its next disconnect starts a grace period of its own.
             if all.get(viewer).is_none_or(|streams| streams.opened != opened) {
                 return;
             }
@@ -98,31 +98,32 @@ impl Viewers {
         }
     }
 
-    /// Gives a terminal to somebody who looks on; says since which frame people have it.
-    pub(super) async fn take(&self, entry: &Entry, viewer: &str) -> Result<u64, ToolError> {
+    /// Gives a connected viewer control of a terminal. Returns the seq of the frame at which control starts.
+    pub(super) async fn take_control(&self, entry: &Entry, viewer: &str) -> Result<u64, ToolError> {
         if self.lock().get(viewer).is_none_or(|streams| streams.count == 0) {
-            return Err(ToolError::argument("viewer: control goes to those who look on"));
+            let why = "viewer: it has no open /api/live stream: open one before taking control";
+            return Err(ToolError::argument(why));
         }
-        let (viewer, channel) = (viewer.to_owned(), channel(&entry.id));
+        let (viewer, channel) = (viewer.to_owned(), control_channel(&entry.id));
         let count = self.sessions.signals.count(&channel);
         let taken = entry.handle.call(move |driver| driver.take_control(&viewer, &channel, count));
         taken.await.map(|seq| seq.0).ok_or_else(ToolError::gone)
     }
 }
 
-/// Gives a terminal back to the agents, and tells those who wait for it.
+/// Returns control of a terminal to the agents, and signals its control channel.
 pub(super) async fn give_back(sessions: &Sessions, entry: &Entry, viewer: &str) -> Option<Had> {
     let viewer = viewer.to_owned();
     let had = entry.handle.call(move |driver| driver.give_back(&viewer)).await.flatten()?;
     let message = Some(format!("seq {} to {}", had.from.0, had.to.0));
     let signal = Signal { message, ..Signal::default() };
-    // The name is one, and so is the message.
-    let _ = sessions.signals.signal(&channel(&entry.id), signal);
+    // Cannot fail: channel name and message are valid.
+    let _ = sessions.signals.signal(&control_channel(&entry.id), signal);
     Some(had)
 }
 
-/// The channel that tells when a terminal is given back.
-fn channel(id: &str) -> String {
+/// Returns the name of the channel that is signalled when control is given back.
+fn control_channel(id: &str) -> String {
     let allowed =
         |c: char| if check_channel_name(c.encode_utf8(&mut [0; 4])).is_ok() { c } else { '-' };
     format!("control:{}", id.chars().map(allowed).collect::<String>())
@@ -133,12 +134,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn so_many_look_on_and_no_more() {
+    async fn streams_have_a_limit() {
         let viewers = Viewers::new(Arc::default());
-        let mut all: Vec<_> = (0..STREAMS_MAX).map(|i| viewers.enter(&i.to_string())).collect();
+        let mut all: Vec<_> =
+            (0..STREAMS_MAX).map(|i| viewers.open_stream(&i.to_string())).collect();
         assert!(all.iter().all(Option::is_some));
-        assert!(viewers.enter("0").is_none());
+        assert!(viewers.open_stream("0").is_none());
         all.pop();
-        assert!(viewers.enter("0").is_some());
+        assert!(viewers.open_stream("0").is_some());
     }
 }

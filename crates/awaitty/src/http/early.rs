@@ -1,8 +1,8 @@
-//! Answers that take long begin early.
+//! Starts slow responses early, as an SSE stream of comments.
 //!
-//! In the newest protocol a server says nothing until it has the answer, and clients give up a connection on which nothing
-//! comes. So an answer that is not there after a moment begins as a stream of events, in which comments come until it
-//! is there. What comes then is in the stream what it would have been without it.
+//! In the newest protocol a server sends nothing until it has the response, and clients close a silent connection. So a
+//! response that takes longer than [`EARLY_AFTER`] starts as an SSE stream that carries comments until the response is
+//! ready. The stream then carries the same message.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,60 +15,61 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval};
 
-/// An answer.
-pub(super) type Answer = Response<Body>;
+/// An HTTP response.
+pub(super) type HttpResponse = Response<Body>;
 
-/// How long an answer may take before it begins early. Most are there by then, with a status of their own.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Time after which a response starts early. Most are ready by then and keep their own status.
+const EARLY_AFTER: Duration = Duration::from_secs(1);
 
-/// The code of JSON-RPC for what is not the caller's fault.
+/// JSON-RPC code of an internal error.
 const INTERNAL_ERROR: i32 = -32603;
 
-type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
+type ResponseFuture = Pin<Box<dyn Future<Output = HttpResponse> + Send>>;
 
-/// The answer, or the beginning of one.
-pub(super) async fn begin(mut answering: Answering, pause: Duration) -> Answer {
+/// Returns the response, or the start of an SSE stream that will carry it.
+pub(super) async fn respond(mut response: ResponseFuture, pause: Duration) -> HttpResponse {
     tokio::select! {
         biased;
-        answer = &mut answering => answer,
-        () = tokio::time::sleep_until(Instant::now() + PATIENCE) => {
+        ready = &mut response => ready,
+        () = tokio::time::sleep_until(Instant::now() + EARLY_AFTER) => {
             let comments = tokio::time::interval_at(Instant::now(), pause);
-            let body = Early { part: Part::Waiting(answering), comments };
-            let mut answer = Response::new(Body::new(body));
-            let headers = answer.headers_mut();
+            let body = EarlyBody { state: BodyState::Waiting(response), comments };
+            let mut response = Response::new(Body::new(body));
+            let headers = response.headers_mut();
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            answer
+            response
         }
     }
 }
 
-/// A stream of events that has begun before there was one.
-struct Early {
-    part: Part,
+/// The body of an SSE stream that started before its response was ready.
+struct EarlyBody {
+    state: BodyState,
     comments: Interval,
 }
 
-enum Part {
-    Waiting(Answering),
-    /// It is a stream itself.
+enum BodyState {
+    Waiting(ResponseFuture),
+    /// The response is an SSE stream itself.
     Events(Body),
-    /// It is one message, which becomes an event.
+    /// The response is one message, sent as one event.
     Message(Pin<Box<dyn Future<Output = Bytes> + Send>>),
-    Over,
+    Ended,
 }
 
-impl Part {
-    fn of(answer: Answer) -> Part {
-        let kind = answer.headers().get(header::CONTENT_TYPE);
+impl BodyState {
+    fn of(response: HttpResponse) -> BodyState {
+        let kind = response.headers().get(header::CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        if is_stream && answer.status() == StatusCode::OK {
-            return Part::Events(answer.into_body());
+        if is_stream && response.status() == StatusCode::OK {
+            return BodyState::Events(response.into_body());
         }
-        Part::Message(Box::pin(async {
-            let whole = answer.into_body().collect().await.map(|whole| whole.to_bytes());
+        BodyState::Message(Box::pin(async {
+            let whole = response.into_body().collect().await.map(|whole| whole.to_bytes());
             let whole = whole.unwrap_or_default();
-            // What is not a message is why there is none; its status has gone already.
+            // Not a message, so it is an error text. The status has been sent already, so the error goes into a
+            // message.
             let message = serde_json::from_slice(&whole).ok().filter(Value::is_object);
             let message = message.unwrap_or_else(|| {
                 let why = String::from_utf8_lossy(&whole);
@@ -79,7 +80,7 @@ impl Part {
     }
 }
 
-impl http_body::Body for Early {
+impl http_body::Body for EarlyBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -88,24 +89,24 @@ impl http_body::Body for Early {
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         loop {
-            match &mut self.part {
-                Part::Waiting(answering) => match answering.as_mut().poll(task) {
-                    Poll::Ready(answer) => self.part = Part::of(answer),
+            match &mut self.state {
+                BodyState::Waiting(response) => match response.as_mut().poll(task) {
+                    Poll::Ready(response) => self.state = BodyState::of(response),
                     Poll::Pending => {
                         return self.comments.poll_tick(task).map(|_| {
                             Some(Ok(Frame::data(Bytes::from_static(b": still waiting\n\n"))))
                         });
                     }
                 },
-                Part::Events(body) => return Pin::new(body).poll_frame(task),
-                Part::Message(message) => {
+                BodyState::Events(body) => return Pin::new(body).poll_frame(task),
+                BodyState::Message(message) => {
                     let Poll::Ready(event) = message.as_mut().poll(task) else {
                         return Poll::Pending;
                     };
-                    self.part = Part::Over;
+                    self.state = BodyState::Ended;
                     return Poll::Ready(Some(Ok(Frame::data(event))));
                 }
-                Part::Over => return Poll::Ready(None),
+                BodyState::Ended => return Poll::Ready(None),
             }
         }
     }
@@ -117,31 +118,31 @@ mod tests {
 
     const PAUSE: Duration = Duration::from_secs(15);
 
-    fn answer(kind: &'static str, text: &'static str) -> Answer {
-        let mut answer = Response::new(Body::from(text));
-        answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-        answer
+    fn response(kind: &'static str, text: &'static str) -> HttpResponse {
+        let mut response = Response::new(Body::from(text));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        response
     }
 
     async fn after(seconds: u64, kind: &'static str, text: &'static str) -> (String, String) {
-        let answering = Box::pin(async move {
+        let response = Box::pin(async move {
             tokio::time::sleep_until(Instant::now() + Duration::from_secs(seconds)).await;
-            answer(kind, text)
+            response(kind, text)
         });
-        let begun = begin(answering, PAUSE).await;
-        let kind = begun.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned();
-        let body = begun.into_body().collect().await.unwrap().to_bytes();
+        let started = respond(response, PAUSE).await;
+        let kind = started.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned();
+        let body = started.into_body().collect().await.unwrap().to_bytes();
         (kind, String::from_utf8(body.to_vec()).unwrap())
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_there_soon_is_as_it_is() {
+    async fn a_fast_response_is_unchanged() {
         let (kind, text) = after(0, "application/json", "{}").await;
         assert_eq!((kind.as_str(), text.as_str()), ("application/json", "{}"));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_takes_long_begins_with_comments() {
+    async fn a_slow_response_starts_with_comments() {
         let waited = ": still waiting\n\n";
         let (kind, text) = after(40, "application/json", "{\n}").await;
         assert_eq!(kind, "text/event-stream");

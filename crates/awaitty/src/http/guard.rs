@@ -1,8 +1,8 @@
-//! Who may ask over HTTP: everything that a request must show before anybody looks at what it asks for.
+//! Authentication of HTTP requests, before anything else of them is used.
 //!
-//! A page of a stranger in the user's browser can send requests to us, and can make a name of its own point to us. So the
-//! name by which we were asked (`Host`), the page that asks (`Origin`) and a token that no page has are looked at, in
-//! this order, for every request.
+//! A web page of a third party in the user's browser can send requests to this server, and can resolve a name of its
+//! own to it (DNS rebinding). So each request is checked for its host name (`Host`), the origin of the page (`Origin`)
+//! and a token, which no page has, in this order.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,46 +14,46 @@ use subtle::ConstantTimeEq;
 
 use super::ticket::Tickets;
 
-/// What the bearer of a token may do.
+/// Access that a token gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Right {
-    /// Everything.
+pub(super) enum TokenAccess {
+    /// All tools.
     Full,
-    /// Look.
-    Read,
+    /// Tools that only read.
+    ReadOnly,
 }
 
-/// Why a request is refused.
+/// A rejected request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) why: &'static str,
 }
 
-const TOKEN_WHY: &str = "send `Authorization: Bearer TOKEN`, with the token of the token file";
+const TOKEN_WHY: &str = "send `Authorization: Bearer TOKEN` with the token from the token file";
 
 const fn refusal(status: StatusCode, why: &'static str) -> Refusal {
     Refusal { status, why }
 }
 
-/// What is let in.
+/// The accepted host names and tokens.
 #[derive(Clone)]
 pub(super) struct Guard {
-    /// The names by which we may be asked, each with its port.
+    /// Accepted values of `Host`, each with its port.
     hosts: Vec<String>,
     token: String,
     read_token: Option<String>,
     tickets: Tickets,
 }
 
-// By hand: a token is not for logs.
+// Written by hand to keep tokens out of logs.
 impl std::fmt::Debug for Guard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Guard").field("hosts", &self.hosts).finish_non_exhaustive()
     }
 }
 
-/// The port that a browser leaves out.
+/// The port that browsers omit from `Host`.
 const HTTP_PORT: u16 = 80;
 
 fn has_port(name: &str) -> bool {
@@ -61,10 +61,10 @@ fn has_port(name: &str) -> bool {
 }
 
 impl Guard {
-    /// Creates the guard of a server at an address, with the other names that it has.
+    /// Creates the guard for a bound address and additional host names.
     ///
     /// # Errors
-    /// If the kernel gives no randomness.
+    /// If the kernel provides no random bytes.
     pub(super) fn new(
         address: SocketAddr,
         names: &[String],
@@ -95,12 +95,14 @@ impl Guard {
         self.tickets.page_token()
     }
 
-    /// Looks at the name by which we are asked, and at the page that asks.
-    pub(super) fn check_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        const HOST_WHY: &str = "this name is not one of ours: ask by 127.0.0.1 and the port";
-        const ORIGIN_WHY: &str = "pages of others may not ask";
+    /// Checks the host name, and the origin if there is one.
+    pub(super) fn check_host_and_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        const HOST_WHY: &str = "the Host header is not a name of this server: use 127.0.0.1 and the port, or start \
+            the server with --allow-host";
+        const ORIGIN_WHY: &str =
+            "the Origin header names another site: only pages of this server may send requests";
         let known = |host: &str| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host));
-        if !only(headers, &HOST).is_some_and(known) {
+        if !single_header(headers, &HOST).is_some_and(known) {
             return Err(refusal(StatusCode::FORBIDDEN, HOST_WHY));
         }
         let is_ours = |origin: &HeaderValue| {
@@ -113,42 +115,43 @@ impl Guard {
         Ok(())
     }
 
-    /// Looks at the token, in a time that does not depend on how much of it is right.
-    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<Right, Refusal> {
+    /// Checks the token in constant time.
+    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<TokenAccess, Refusal> {
         let bearer = bearer(headers);
         let is_same = |token: &str| {
             bearer.is_some_and(|given| given.as_bytes().ct_eq(token.as_bytes()).into())
         };
         match (is_same(&self.token), self.read_token.as_deref().is_some_and(is_same)) {
-            (true, _) => Ok(Right::Full),
-            (false, true) => Ok(Right::Read),
+            (true, _) => Ok(TokenAccess::Full),
+            (false, true) => Ok(TokenAccess::ReadOnly),
             _ => Err(refusal(StatusCode::UNAUTHORIZED, TOKEN_WHY)),
         }
     }
 
-    /// Looks at the ticket or the token of a request of the page.
-    pub(super) fn check_ticket(&self, headers: &HeaderMap) -> Result<Right, Refusal> {
+    /// Checks the ticket or the token of a page request.
+    pub(super) fn check_ticket(&self, headers: &HeaderMap) -> Result<TokenAccess, Refusal> {
         self.check_token(headers).or_else(|refusal| {
-            let right = || self.tickets.right_of(bearer(headers)?, only(headers, &HOST)?);
-            right().ok_or(refusal)
+            let access =
+                || self.tickets.access_of(bearer(headers)?, single_header(headers, &HOST)?);
+            access().ok_or(refusal)
         })
     }
 
-    /// Proves to a page that we know its token; nothing if its nonce has the wrong form.
+    /// Returns the proof that this server knows the page's token; `None` if the nonce is malformed.
     pub(super) fn prove(&self, headers: &HeaderMap, nonce: &str) -> Option<Value> {
-        self.tickets.prove(nonce, only(headers, &HOST)?)
+        self.tickets.prove(nonce, single_header(headers, &HOST)?)
     }
 }
 
-/// Returns the text of a header that is there once.
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+/// Returns the text of a header that occurs exactly once.
+fn single_header<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut all = headers.get_all(name).iter();
     let text = all.next()?.to_str().ok()?;
     all.next().is_none().then_some(text)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, bearer) = only(headers, &AUTHORIZATION)?.split_once(' ')?;
+    let (scheme, bearer) = single_header(headers, &AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(bearer.trim())
 }
 
@@ -173,8 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_names_and_pages_may_ask() {
-        let check = |all: &[(&'static str, &str)]| guard().check_place(&headers(all)).is_ok();
+    fn foreign_hosts_and_origins_are_rejected() {
+        let check =
+            |all: &[(&'static str, &str)]| guard().check_host_and_origin(&headers(all)).is_ok();
         for host in
             ["127.0.0.1:8137", "localhost:8137", "LOCALHOST:8137", "[::1]:8137", "box.lan:8137"]
         {
@@ -209,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_have_a_port_of_its_own_and_one_port_goes_without_saying() {
+    fn a_host_name_may_have_its_own_port_and_port_80_is_optional() {
         let names = ["localhost:9000".to_owned(), "box.lan".to_owned()];
         let check = |port: u16, host: &str| {
             let address = SocketAddr::new([127, 0, 0, 1].into(), port);
             let guard = Guard::new(address, &names, TOKEN.to_owned(), None).unwrap();
-            guard.check_place(&headers(&[("host", host)])).is_ok()
+            guard.check_host_and_origin(&headers(&[("host", host)])).is_ok()
         };
         assert!(check(8137, "localhost:9000") && check(8137, "box.lan:8137"));
         assert!(!check(8137, "box.lan:9000") && !check(8137, "box.lan"));
@@ -222,11 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_token_opens() {
+    fn only_the_exact_token_is_accepted() {
         let check = |all: &[(&'static str, &str)]| guard().check_token(&headers(all)).ok();
         let bearer = |token: &str| format!("Bearer {token}");
-        assert_eq!(check(&[("authorization", &bearer(TOKEN))]), Some(Right::Full));
-        assert_eq!(check(&[("authorization", "bearer readreadread")]), Some(Right::Read));
+        assert_eq!(check(&[("authorization", &bearer(TOKEN))]), Some(TokenAccess::Full));
+        assert_eq!(check(&[("authorization", "bearer readreadread")]), Some(TokenAccess::ReadOnly));
         for wrong in
             ["", &TOKEN[..31], &TOKEN[1..], &TOKEN.to_uppercase(), &TOKEN.repeat(2), "read"]
         {

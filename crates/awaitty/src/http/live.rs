@@ -1,8 +1,8 @@
-//! What a page is told: the sessions, their tiles, and one of them as large as it is. One stream for all of it, since
-//! a browser opens only six connections to a server.
+//! The event stream of a page: the session list, tiles of all sessions, and the large view of one. All in one stream,
+//! since browsers open only six connections to a server.
 //!
-//! Whoever reads slowly is told less often and never of the past: each line is made when there is room for it, of what is
-//! there then. So nobody who looks on slows a program down.
+//! Each message is built from the current state when there is room for it in the stream. So a slow reader gets fewer
+//! updates, never outdated ones, and no viewer slows a program down.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::control::Presence;
-use super::paint::{Painter, View};
+use super::control::StreamGuard;
+use super::paint::{Painter, ScreenView};
 use crate::mcp::Host;
 use crate::sessions::{Entry, wall_clock_ms};
 use crate::text;
@@ -25,56 +25,56 @@ use crate::tools::{list_sessions, styled};
 use awaitty_terminal::people::Person;
 use awaitty_terminal::terminal::{Past, Shown};
 
-/// How often the sessions and their tiles are told, if they changed.
-const TILES_PAUSE: Duration = Duration::from_millis(400);
+/// Interval at which the session list and the tiles are updated.
+const TILES_INTERVAL: Duration = Duration::from_millis(400);
 
-/// How often tmux is asked for panes that nobody has used yet: each time is a process.
-const PANES_PAUSE: Duration = Duration::from_secs(5);
+/// Interval at which tmux is asked for unused panes: each time starts a process.
+const PANES_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How often something is said at least, so that a dead connection is found out.
-const ALIVE_PAUSE: Duration = Duration::from_secs(10);
+/// Interval between keep-alive messages, by which a dead connection is detected.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How often the large one is painted at most: as often as a usual screen.
-const PAINT_PAUSE: Duration = Duration::from_millis(16);
+/// Minimum time between two updates of the large view: the refresh interval of a usual screen.
+const PAINT_INTERVAL: Duration = Duration::from_millis(16);
 
-/// What of a session changes all the time, or is told elsewhere.
-const NOT_TOLD: [&str; 4] = ["idle_ms", "running_ms", "waits", "seq"];
+/// Fields of a session that change all the time, or are sent elsewhere.
+const OMITTED_FIELDS: [&str; 4] = ["idle_ms", "running_ms", "waits", "seq"];
 
-/// Somebody who looks on.
+/// A viewer's stream.
 #[derive(Debug)]
 pub(super) struct Viewer {
     host: Arc<Host>,
-    presence: Presence,
+    stream_guard: StreamGuard,
     can_control: bool,
-    is_greeted: bool,
-    /// The session that is to be large.
-    wanted: Option<String>,
-    big: Option<Big>,
-    told: Value,
+    is_hello_sent: bool,
+    /// Name or ID of the session for the large view.
+    selected: Option<String>,
+    large: Option<LargeView>,
+    sent_list: Value,
     tiles: HashMap<String, Arc<Frame>>,
     panes: Vec<Value>,
     panes_at: Option<Instant>,
-    next: Instant,
-    said_at: Instant,
+    next_refresh: Instant,
+    sent_at: Instant,
 }
 
-/// The session that is shown as large as it is.
+/// The session in the large view.
 #[derive(Debug)]
-struct Big {
+struct LargeView {
     entry: Arc<Entry>,
     shown: watch::Receiver<Shown>,
     painter: Painter,
     painted_at: Option<Instant>,
     commands: Vec<Past>,
-    /// While its viewer has control they can be asked for something.
+    /// Present while the viewer has control, so that agents can request secrets from it.
     person: Option<Person>,
 }
 
-/// What is said at once, a line each.
+/// Messages to send together, one JSON object per line.
 #[derive(Debug, Default)]
-struct Lines(String);
+struct Messages(String);
 
-impl Lines {
+impl Messages {
     fn push(&mut self, kind: &str, of: impl Serialize) {
         let Ok(mut line) = serde_json::to_value(of) else { return };
         line["type"] = json!(kind);
@@ -85,109 +85,109 @@ impl Lines {
 impl Viewer {
     pub(super) fn new(
         host: Arc<Host>,
-        presence: Presence,
-        wanted: Option<String>,
+        stream_guard: StreamGuard,
+        selected: Option<String>,
         can_control: bool,
     ) -> Viewer {
         let now = Instant::now();
         Viewer {
             host,
-            presence,
+            stream_guard,
             can_control,
-            is_greeted: false,
-            wanted,
-            big: None,
-            told: Value::Null,
+            is_hello_sent: false,
+            selected,
+            large: None,
+            sent_list: Value::Null,
             tiles: HashMap::new(),
             panes: Vec::new(),
             panes_at: None,
-            next: now,
-            said_at: now,
+            next_refresh: now,
+            sent_at: now,
         }
     }
 
-    /// All that is said to them, as long as they listen.
+    /// Returns the stream as a response body.
     pub(super) fn stream(self) -> Body {
         Body::from_stream(futures::stream::unfold(self, |mut viewer| async {
-            let said = viewer.next().await;
-            Some((Ok::<Bytes, Infallible>(said), viewer))
+            let messages = viewer.next_messages().await;
+            Some((Ok::<Bytes, Infallible>(messages), viewer))
         }))
     }
 
-    /// Waits until there is something to say.
-    async fn next(&mut self) -> Bytes {
+    /// Waits until there is something to send, and returns it.
+    async fn next_messages(&mut self) -> Bytes {
         loop {
-            let mut lines = Lines::default();
-            self.greet(&mut lines);
-            if Instant::now() >= self.next {
-                self.tell_sessions(&mut lines).await;
-                self.tell_commands(&mut lines).await;
-                self.next = Instant::now() + TILES_PAUSE;
+            let mut messages = Messages::default();
+            self.push_hello(&mut messages);
+            if Instant::now() >= self.next_refresh {
+                self.push_sessions(&mut messages).await;
+                self.push_commands(&mut messages).await;
+                self.next_refresh = Instant::now() + TILES_INTERVAL;
             }
-            self.paint(&mut lines).await;
-            if lines.0.is_empty() && self.said_at.elapsed() >= ALIVE_PAUSE {
-                lines.push("alive", json!({}));
+            self.paint(&mut messages).await;
+            if messages.0.is_empty() && self.sent_at.elapsed() >= KEEPALIVE_INTERVAL {
+                messages.push("alive", json!({}));
             }
-            if !lines.0.is_empty() {
-                self.said_at = Instant::now();
-                return Bytes::from(lines.0);
+            if !messages.0.is_empty() {
+                self.sent_at = Instant::now();
+                return Bytes::from(messages.0);
             }
             self.wait().await;
         }
     }
 
-    /// Waits until the large one changes, or it is time to look at the others.
+    /// Waits until the large view changes or the next update of the list is due.
     async fn wait(&mut self) {
         let changed = async {
-            let Some(big) = &mut self.big else { return std::future::pending().await };
-            if big.shown.changed().await.is_err() {
-                // It is gone, as the list will say.
+            let Some(large) = &mut self.large else { return std::future::pending().await };
+            if large.shown.changed().await.is_err() {
+                // The session is gone; the next list shows that.
                 return std::future::pending().await;
             }
-            big.shown.mark_changed();
-            if let Some(at) = big.painted_at {
-                tokio::time::sleep_until(at + PAINT_PAUSE).await;
+            large.shown.mark_changed();
+            if let Some(at) = large.painted_at {
+                tokio::time::sleep_until(at + PAINT_INTERVAL).await;
             }
         };
         tokio::select! {
             () = changed => {}
-            () = tokio::time::sleep_until(self.next) => {}
+            () = tokio::time::sleep_until(self.next_refresh) => {}
         }
     }
 
-    fn greet(&mut self, lines: &mut Lines) {
-        if !std::mem::replace(&mut self.is_greeted, true) {
+    fn push_hello(&mut self, messages: &mut Messages) {
+        if !std::mem::replace(&mut self.is_hello_sent, true) {
             let hello = json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "can_control": self.can_control,
             });
-            lines.push("hello", hello);
+            messages.push("hello", hello);
         }
     }
 
-    async fn tell_sessions(&mut self, lines: &mut Lines) {
+    async fn push_sessions(&mut self, messages: &mut Messages) {
         let entries = self.host.sessions.all();
         let now = self.sessions(&entries).await;
-        if now != self.told {
-            lines.push("sessions", &now);
-            self.told = now;
+        if now != self.sent_list {
+            messages.push("sessions", &now);
+            self.sent_list = now;
         }
-        self.find_big(&entries).await;
+        self.find_large(&entries).await;
         self.tiles.retain(|id, _| entries.iter().any(|entry| entry.id == *id));
         for entry in entries {
             let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
             let Some(frame) = frame else { continue };
             let last = self.tiles.insert(entry.id.clone(), Arc::clone(&frame));
             if let Some(tile) = tile(last.as_deref(), &frame) {
-                lines.push("tile", Tile { session_id: &entry.id, tile });
+                messages.push("tile", Tile { session_id: &entry.id, tile });
             }
         }
     }
 
-    /// The list as it is now.
+    /// Returns the current session list.
     async fn sessions(&mut self, entries: &[Arc<Entry>]) -> Value {
         let mut known = list_sessions::known(&self.host.sessions).await;
-        if self.panes_at.is_none_or(|at| at.elapsed() >= PANES_PAUSE) {
+        if self.panes_at.is_none_or(|at| at.elapsed() >= PANES_INTERVAL) {
             let count = known.len();
             list_sessions::add_panes(&self.host.sessions, &mut known).await;
             let panes = known.drain(count..).filter_map(|pane| serde_json::to_value(pane).ok());
@@ -202,8 +202,8 @@ impl Viewer {
             Some((entry, serde_json::to_value(session).ok()?))
         }) {
             let Value::Object(mut session) = session else { continue };
-            NOT_TOLD.iter().for_each(|name| drop(session.remove(*name)));
-            // So that a page knows that it has a screen.
+            OMITTED_FIELDS.iter().for_each(|name| drop(session.remove(*name)));
+            // Marks the session as one with a screen.
             session.insert("seq".to_owned(), json!(0));
             let is_only = entries.len() == 1;
             let own = waits.extract_if(.., |wait| match wait.session.as_deref() {
@@ -211,7 +211,7 @@ impl Viewer {
                 None => is_only,
             });
             session.insert("waits".to_owned(), json!(own.collect::<Vec<_>>()));
-            self.tell_control(entry, &mut session).await;
+            self.add_control(entry, &mut session).await;
             sessions.push(Value::Object(session));
         }
         let is_known = |pane: &&Value| entries.iter().any(|entry| pane["session_id"] == entry.id);
@@ -219,12 +219,12 @@ impl Viewer {
         json!({"sessions": sessions, "waits": waits})
     }
 
-    /// Who has control; whoever it is, a viewer learns only of itself.
-    async fn tell_control(&self, entry: &Entry, session: &mut Map<String, Value>) {
+    /// Adds who has control. A viewer sees only its own viewer ID.
+    async fn add_control(&self, entry: &Entry, session: &mut Map<String, Value>) {
         let control = entry.handle.call(|driver| driver.control().cloned()).await.flatten();
         if let Some(control) = control {
-            let is_own = control.viewer == self.presence.viewer();
-            let viewer = if is_own { self.presence.viewer() } else { "" };
+            let is_own = control.viewer == self.stream_guard.viewer();
+            let viewer = if is_own { self.stream_guard.viewer() } else { "" };
             session.insert(
                 "control".to_owned(),
                 json!({"viewer": viewer, "from_seq": control.from.0}),
@@ -232,37 +232,46 @@ impl Viewer {
         }
     }
 
-    /// Finds the session that is to be large, once it is there.
-    async fn find_big(&mut self, entries: &[Arc<Entry>]) {
-        let is_there = |big: &Big| entries.iter().any(|entry| Arc::ptr_eq(entry, &big.entry));
-        self.big.take_if(|big| !is_there(big));
-        let Some(wanted) = self.wanted.as_deref().filter(|_| self.big.is_none()) else { return };
-        // Whatever else it may be would be looked for in tmux each time.
-        let is_listed = self.panes.iter().any(|pane| pane["session_id"] == wanted)
+    /// Opens the large view once the selected session is listed.
+    async fn find_large(&mut self, entries: &[Arc<Entry>]) {
+        let is_there =
+            |large: &LargeView| entries.iter().any(|entry| Arc::ptr_eq(entry, &large.entry));
+        self.large.take_if(|large| !is_there(large));
+        let Some(selected) = self.selected.as_deref().filter(|_| self.large.is_none()) else {
+            return;
+        };
+        // Other names are not looked up: each lookup asks tmux.
+        let is_listed = self.panes.iter().any(|pane| pane["session_id"] == selected)
             || entries
                 .iter()
-                .any(|entry| entry.id == wanted || entry.name.as_deref() == Some(wanted));
+                .any(|entry| entry.id == selected || entry.name.as_deref() == Some(selected));
         if !is_listed {
             return;
         }
-        // A pane is attached when it is first looked at.
-        let Ok(entry) = self.host.sessions.find(Some(wanted)).await else { return };
+        // `find` attaches a tmux pane.
+        let Ok(entry) = self.host.sessions.find(Some(selected)).await else { return };
         let Some(mut shown) = entry.handle.call(|driver| driver.look_on()).await else { return };
         shown.mark_changed();
         let painter = Painter::default();
-        let big =
-            Big { entry, shown, painter, painted_at: None, commands: Vec::new(), person: None };
-        self.big = Some(big);
+        let large = LargeView {
+            entry,
+            shown,
+            painter,
+            painted_at: None,
+            commands: Vec::new(),
+            person: None,
+        };
+        self.large = Some(large);
     }
 
-    async fn tell_commands(&mut self, lines: &mut Lines) {
-        let Some(big) = &mut self.big else { return };
-        let told = big
+    async fn push_commands(&mut self, messages: &mut Messages) {
+        let Some(large) = &mut self.large else { return };
+        let state = large
             .entry
             .handle
             .call(|driver| (driver.timeline().cloned().collect::<Vec<_>>(), driver.now()));
-        let Some((commands, now)) = told.await else { return };
-        if commands == big.commands {
+        let Some((commands, now)) = state.await else { return };
+        if commands == large.commands {
             return;
         }
         let now_ms = wall_clock_ms();
@@ -277,38 +286,38 @@ impl Viewer {
             })
         };
         let all: Vec<Value> = commands.iter().map(of).collect();
-        lines.push("commands", json!({"session_id": big.entry.id, "commands": all}));
-        big.commands = commands;
+        messages.push("commands", json!({"session_id": large.entry.id, "commands": all}));
+        large.commands = commands;
     }
 
-    async fn paint(&mut self, lines: &mut Lines) {
-        let Some(big) = self.big.as_mut() else { return };
-        if !big.shown.has_changed().unwrap_or(false) {
+    async fn paint(&mut self, messages: &mut Messages) {
+        let Some(large) = self.large.as_mut() else { return };
+        if !large.shown.has_changed().unwrap_or(false) {
             return;
         }
-        big.shown.mark_unchanged();
-        let (painted, viewer) = (big.painter.painted(), self.presence.viewer().to_owned());
-        let view = big.entry.handle.call(move |driver| {
-            let types = driver.is_controlled_by(&viewer);
-            (View::of(driver.session(), painted, types), types)
+        large.shown.mark_unchanged();
+        let (progress, viewer) = (large.painter.progress(), self.stream_guard.viewer().to_owned());
+        let view = large.entry.handle.call(move |driver| {
+            let has_control = driver.is_controlled_by(&viewer);
+            (ScreenView::of(driver.session(), progress, has_control), has_control)
         });
-        let Some((view, types)) = view.await else { return };
-        if types != big.person.is_some() {
-            big.person = types.then(|| big.entry.people.attend());
-            // Who has control is told at once.
-            self.next = Instant::now();
+        let Some((view, has_control)) = view.await else { return };
+        if has_control != large.person.is_some() {
+            large.person = has_control.then(|| large.entry.people.attend());
+            // Sends the change of control at once.
+            self.next_refresh = Instant::now();
         }
-        big.painted_at = Some(Instant::now());
+        large.painted_at = Some(Instant::now());
         let (seq, (cols, rows)) = (view.seq(), view.size());
-        if let Some(paint) = big.painter.paint(view) {
-            let of = json!({"session_id": big.entry.id, "seq": seq, "cols": cols, "rows": rows,
+        if let Some(paint) = large.painter.paint(view) {
+            let of = json!({"session_id": large.entry.id, "seq": seq, "cols": cols, "rows": rows,
                 "reset": paint.reset, "data": paint.data});
-            lines.push("paint", of);
+            messages.push("paint", of);
         }
     }
 }
 
-/// A small picture of a session: the rows that changed.
+/// The changed rows of a tile.
 #[derive(Debug, Serialize)]
 struct TileRows {
     seq: u64,

@@ -1,5 +1,5 @@
-//! MCP over HTTP, for both eras of the protocol, and the live page: what is asked is answered by the same tools; here is who
-//! may ask.
+//! The HTTP server: MCP in both generations of the protocol, and the live page. Authenticates requests and passes them
+//! to the same tools as stdio.
 
 mod connections;
 mod control;
@@ -40,60 +40,61 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::{Caller, Connection};
 use crate::mcp::{Host, Server};
-use connections::{Busy, Connections};
-use guard::{Guard, Refusal, Right};
+use connections::{ConnectionHandle, Connections};
+use guard::{Guard, Refusal, TokenAccess};
 
-/// How often a silent answer says that it is still to come. Clients and what is between give up after a minute at the
+/// Interval between SSE comments while a response is not ready. Clients and proxies time out after a minute at the
 /// earliest.
 const COMMENT_PAUSE: Duration = Duration::from_secs(15);
 
-/// How long a client of the older protocol may be silent before its session is forgotten. A person may sleep on it.
+/// Idle time after which a session of the older protocol is dropped. Long enough for a client that idles overnight.
 const SESSION_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Sessions of clients of the older protocol at a time.
+/// Sessions of the older protocol at a time.
 const SESSIONS_MAX: usize = 1_000;
 
-/// Bytes of a request to MCP: a long paste, several times over.
+/// Bytes of an MCP request body: several long pastes.
 const BODY_MAX: usize = 4 << 20;
 
-/// How long the head of a request may take to come.
+/// Timeout for receiving the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Bytes of a request's head.
+/// Bytes of a request head.
 const HEAD_MAX: usize = 64 * 1024;
 
-/// How long what we sent may be unacknowledged, in milliseconds, before a connection is given up.
+/// Milliseconds for which sent data may stay unacknowledged before the connection is closed (TCP_USER_TIMEOUT).
 const GONE_AFTER_MS: u32 = 20_000;
 
-/// How long nobody is let in when there is no descriptor left for the next one.
+/// Pause before the next `accept` when no file descriptor is left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Where a server listens, and whom it lets in.
+/// Address, host names and tokens of the HTTP server.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Network")]
 pub struct Options {
-    /// The port; 0 takes any that is free.
+    /// Port to listen on; 0 picks a free one.
     #[arg(long, env = "AWAITTY_PORT", default_value_t = 0)]
     pub port: u16,
-    /// The address to listen at.
+    /// Address to listen on.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub bind: IpAddr,
-    /// Listen beyond this machine. Whoever has the token can run any program as you, and nothing is encrypted.
+    /// Allow a --bind address that other machines can reach. Anyone with the token can run any program as you, and
+    /// traffic is not encrypted.
     #[arg(long)]
     pub i_understand_that_others_can_connect: bool,
-    /// A name by which the server may be asked, besides its address; with a port, if that is another, as behind a
-    /// tunnel. May be given several times.
+    /// Additional host name to accept in the Host header, with a port if it differs, as behind a tunnel. May be given
+    /// several times.
     #[arg(long, value_name = "NAME")]
     pub allow_host: Vec<String>,
-    /// The file of the token that lets in; made if it is not there. Default: in the runtime directory.
+    /// File of the token for full access; created if missing. Default: in the runtime directory.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// The file of a token that lets look only; made if it is not there.
+    /// File of a read-only token; created if missing.
     #[arg(long, value_name = "FILE")]
     pub read_token_file: Option<PathBuf>,
 }
 
-/// A server that listens.
+/// A bound HTTP server that does not accept connections yet.
 #[derive(Debug)]
 pub struct Listener {
     inner: TcpListener,
@@ -103,16 +104,16 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens where it is asked to.
+    /// Binds the configured address and loads the tokens.
     ///
     /// # Errors
-    /// If it may not, or cannot; it says what to do.
+    /// If the address is refused or cannot be bound, or a token file cannot be used. The message names the next step.
     pub async fn bind(options: &Options) -> io::Result<Listener> {
         let address = SocketAddr::new(options.bind, options.port);
         if !options.bind.is_loopback() && !options.i_understand_that_others_can_connect {
             return Err(io::Error::other(format!(
-                "--bind {}: others can connect there, and whoever has the token can run any program as you: \
-                 leave it out, or add --i-understand-that-others-can-connect",
+                "--bind {}: other machines can connect to this address, and anyone with the token can run any \
+                 program as you: leave it out, or add --i-understand-that-others-can-connect",
                 options.bind
             )));
         }
@@ -120,10 +121,13 @@ impl Listener {
             Some(path) => path.clone(),
             None => crate::socket::runtime_dir()?.join("token"),
         };
-        let token = token::of_file(&token_file)?;
-        let read_token = options.read_token_file.as_deref().map(token::of_file).transpose()?;
+        let token = token::load_or_create(&token_file)?;
+        let read_token =
+            options.read_token_file.as_deref().map(token::load_or_create).transpose()?;
         if read_token.as_ref() == Some(&token) {
-            return Err(io::Error::other("--read-token-file: it holds the token of --token-file"));
+            let same =
+                "--read-token-file: it contains the token of --token-file: give another file";
+            return Err(io::Error::other(same));
         }
         let inner = TcpListener::bind(address)
             .await
@@ -133,9 +137,9 @@ impl Listener {
         Ok(Listener { inner, address, guard, token_file })
     }
 
-    /// Where it listens.
+    /// Returns the base URL.
     pub fn url(&self) -> String {
-        // Where we listen at all addresses, this machine's own is one of them.
+        // Replaces the wildcard address, which clients cannot connect to on every system.
         let ip = match self.address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -144,50 +148,58 @@ impl Listener {
         format!("http://{}", SocketAddr::new(ip, self.address.port()))
     }
 
-    /// The file of its token.
+    /// Returns the path of the token file.
     pub fn token_file(&self) -> &std::path::Path {
         &self.token_file
     }
 
-    /// Makes the file by which its owner opens the page.
+    /// Creates the login file of the page.
     ///
     /// # Errors
-    /// If it cannot be made.
-    pub fn make_login_file(&self) -> io::Result<LoginFile> {
-        LoginFile::make(&self.url(), self.address.port(), self.guard.page_token())
+    /// If the file cannot be created.
+    pub fn create_login_file(&self) -> io::Result<LoginFile> {
+        LoginFile::create(&self.url(), self.address.port(), self.guard.page_token())
     }
 
-    /// Serves MCP until `ended`. `make` gets who calls.
-    pub async fn serve<S: ServerHandler>(self, make: impl Make<S>, ended: CancellationToken) {
-        let mcp = self.mcp(make, &ended);
+    /// Serves MCP until `ended`. `new_server` makes the handler for a caller.
+    pub async fn serve<S: ServerHandler>(
+        self,
+        new_server: impl ServerFactory<S>,
+        ended: CancellationToken,
+    ) {
+        let mcp = self.mcp(new_server, &ended);
         self.serve_app(mcp, ended).await;
     }
 
-    /// Serves a host's MCP and its page to whoever comes, until `ended`.
+    /// Serves MCP and the live page of a host until `ended`.
     pub async fn serve_host(self, host: Arc<Host>, ended: CancellationToken) {
-        let make = {
+        let new_server = {
             let host = Arc::clone(&host);
             move |caller| Server::new(Arc::clone(&host), Connection::http(caller))
         };
         let guard = &self.guard;
         let api = page::api(host).route_layer(from_fn_with_state(Arc::clone(guard), check_ticket));
-        let open = page::files().merge(page::hello(Arc::clone(guard)));
-        let app = self.mcp(make, &ended).merge(api).merge(open);
+        let without_token = page::files().merge(page::hello_route(Arc::clone(guard)));
+        let app = self.mcp(new_server, &ended).merge(api).merge(without_token);
         self.serve_app(app, ended).await;
     }
 
-    fn mcp<S: ServerHandler>(&self, make: impl Make<S>, ended: &CancellationToken) -> Router {
+    fn mcp<S: ServerHandler>(
+        &self,
+        new_server: impl ServerFactory<S>,
+        ended: &CancellationToken,
+    ) -> Router {
         let guard = Arc::clone(&self.guard);
-        mcp_of(make, ended).route_layer(from_fn_with_state(guard, check_token))
+        mcp_router(new_server, ended).route_layer(from_fn_with_state(guard, check_token))
     }
 
-    /// Serves what looks at tokens itself, or needs none.
+    /// Accepts connections and serves `app`, whose routes check tokens themselves.
     async fn serve_app(self, app: Router, ended: CancellationToken) {
         let app = app
             .fallback(|| async {
-                refuse(StatusCode::NOT_FOUND, "MCP is at /mcp, and the page at /")
+                refuse(StatusCode::NOT_FOUND, "not found: MCP is at /mcp, the page at /")
             })
-            .layer(from_fn_with_state(self.guard, check_place));
+            .layer(from_fn_with_state(self.guard, check_host_and_origin));
         let connections = Connections::default();
         loop {
             let accepted = tokio::select! {
@@ -196,12 +208,12 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, _)) if connections.make_room() => {
-                    let busy = Busy::default();
-                    let task = tokio::spawn(serve_one(stream, app.clone(), busy.clone()));
-                    connections.add(busy, task.abort_handle());
+                    let handle = ConnectionHandle::default();
+                    let task = tokio::spawn(serve_one(stream, app.clone(), handle.clone()));
+                    connections.add(handle, task.abort_handle());
                 }
                 Ok(_) => {}
-                // No descriptor is left: it would fail again at once.
+                // No file descriptor is left, and a retry would fail at once.
                 Err(_) => tokio::time::sleep_until(Instant::now() + ACCEPT_PAUSE).await,
             }
         }
@@ -209,17 +221,17 @@ impl Listener {
     }
 }
 
-async fn serve_one(stream: TcpStream, app: Router, busy: Busy) {
-    // Small answers are not to wait for each other.
+async fn serve_one(stream: TcpStream, app: Router, handle: ConnectionHandle) {
+    // Small responses must not wait for the ACK of earlier ones (Nagle).
     let _ = stream.set_nodelay(true);
-    // Somebody whose network is gone is not there, and has no control.
+    // A viewer whose network is gone must lose control.
     let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, GONE_AFTER_MS);
     let app = app.layer(axum::middleware::from_fn(move |mut request: Request, next: Next| {
-        let request_of = busy.enter();
-        request.extensions_mut().insert(busy.clone());
+        let guard = handle.start_request();
+        request.extensions_mut().insert(handle.clone());
         async move {
             let (parts, body) = next.run(request).await.into_parts();
-            Response::from_parts(parts, request_of.answer(body))
+            Response::from_parts(parts, guard.guard_body(body))
         }
     }));
     let connection = http1::Builder::new()
@@ -227,92 +239,100 @@ async fn serve_one(stream: TcpStream, app: Router, busy: Busy) {
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(HEAD_MAX)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    // A client that does not speak the protocol is its own fault.
+    // A client that violates HTTP only loses its own connection.
     let _ = connection.await;
 }
 
-/// Makes what answers a client: one for each client of the older protocol, one for each request of the newest.
-pub trait Make<S>: Fn(Caller) -> S + Clone + Send + Sync + 'static {}
+/// Makes the handler of a client: one per session of the older protocol, one per request of the newest.
+pub trait ServerFactory<S>: Fn(Caller) -> S + Clone + Send + Sync + 'static {}
 
-impl<S, F: Fn(Caller) -> S + Clone + Send + Sync + 'static> Make<S> for F {}
+impl<S, F: Fn(Caller) -> S + Clone + Send + Sync + 'static> ServerFactory<S> for F {}
 
-type Face<S> = (StreamableHttpService<S, LocalSessionManager>, Arc<LocalSessionManager>);
+type McpService<S> = (StreamableHttpService<S, LocalSessionManager>, Arc<LocalSessionManager>);
 
-/// The two faces of a server: for those who may do everything, and for those who may look.
-struct Faces<S> {
-    full: Face<S>,
-    read: Face<S>,
+/// The MCP services for full and for read-only access.
+struct McpServices<S> {
+    full: McpService<S>,
+    read_only: McpService<S>,
 }
 
-fn mcp_of<S: ServerHandler>(make: impl Make<S>, ended: &CancellationToken) -> Router {
-    let face = |caller: Caller| {
+fn mcp_router<S: ServerHandler>(
+    new_server: impl ServerFactory<S>,
+    ended: &CancellationToken,
+) -> Router {
+    let service = |caller: Caller| {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(SESSION_IDLE);
-        let (sessions, make) = (Arc::new(sessions), make.clone());
+        let (sessions, new_server) = (Arc::new(sessions), new_server.clone());
         let config = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(COMMENT_PAUSE))
             .with_cancellation_token(ended.child_token())
             .with_max_request_body_bytes(BODY_MAX)
-            // We have looked already.
+            // `check_host_and_origin` has checked the host.
             .disable_allowed_hosts();
-        let make = move || Ok(make(caller));
-        (StreamableHttpService::new(make, Arc::clone(&sessions), config), sessions)
+        let new_server = move || Ok(new_server(caller));
+        (StreamableHttpService::new(new_server, Arc::clone(&sessions), config), sessions)
     };
-    let faces = Arc::new(Faces { full: face(Caller::User), read: face(Caller::Reader) });
-    Router::new().route("/mcp", any(mcp::<S>)).with_state(faces)
+    let (full, read_only) = (service(Caller::User), service(Caller::Reader));
+    let services = Arc::new(McpServices { full, read_only });
+    Router::new().route("/mcp", any(mcp::<S>)).with_state(services)
 }
 
-/// Lets nobody by who asks by another name, or from another page.
-async fn check_place(
+/// Rejects requests for a foreign host name, or from a page of a foreign origin.
+async fn check_host_and_origin(
     State(guard): State<Arc<Guard>>,
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    match guard.check_place(request.headers()) {
+    match guard.check_host_and_origin(request.headers()) {
         Ok(()) => {
-            let mut answer = next.run(request).await;
-            protect(answer.headers_mut());
-            answer
+            let mut response = next.run(request).await;
+            add_security_headers(response.headers_mut());
+            response
         }
         Err(refusal) => refuse(refusal.status, refusal.why),
     }
 }
 
-/// Refuses a request that has no token.
+/// Rejects requests without a valid token.
 async fn check_token(
     State(guard): State<Arc<Guard>>,
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    let right = guard.check_token(request.headers());
-    let_in(right, request, next).await
+    let access = guard.check_token(request.headers());
+    run_if_allowed(access, request, next).await
 }
 
-/// Refuses a request of the page that has no ticket and no token.
+/// Rejects page requests without a valid ticket or token.
 async fn check_ticket(
     State(guard): State<Arc<Guard>>,
     request: Request,
     next: Next,
 ) -> Response<Body> {
-    let right = guard.check_ticket(request.headers());
-    let_in(right, request, next).await
+    let access = guard.check_ticket(request.headers());
+    run_if_allowed(access, request, next).await
 }
 
-async fn let_in(right: Result<Right, Refusal>, mut request: Request, next: Next) -> Response<Body> {
-    match right {
-        Ok(right) => {
-            if let Some(busy) = request.extensions().get::<Busy>() {
-                busy.trust();
+async fn run_if_allowed(
+    access: Result<TokenAccess, Refusal>,
+    mut request: Request,
+    next: Next,
+) -> Response<Body> {
+    match access {
+        Ok(access) => {
+            if let Some(handle) = request.extensions().get::<ConnectionHandle>() {
+                handle.mark_authenticated();
             }
-            request.extensions_mut().insert(right);
+            request.extensions_mut().insert(access);
             next.run(request).await
         }
         Err(refusal) => refuse(refusal.status, refusal.why),
     }
 }
 
-/// What browsers are told about everything that comes from here.
-fn protect(headers: &mut HeaderMap) {
+/// Adds security headers to a response.
+fn add_security_headers(headers: &mut HeaderMap) {
     let all = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -326,50 +346,54 @@ fn protect(headers: &mut HeaderMap) {
 
 fn refuse(status: StatusCode, why: &str) -> Response<Body> {
     let error = json!({"error": why}).to_string();
-    let mut answer = (status, [(header::CONTENT_TYPE, "application/json")], error).into_response();
+    let mut response =
+        (status, [(header::CONTENT_TYPE, "application/json")], error).into_response();
     if status == StatusCode::UNAUTHORIZED {
         let scheme = HeaderValue::from_static("Bearer realm=\"awaitty\"");
-        answer.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
     }
-    protect(answer.headers_mut());
-    answer
+    add_security_headers(response.headers_mut());
+    response
 }
 
 async fn mcp<S: ServerHandler>(
-    State(faces): State<Arc<Faces<S>>>,
+    State(services): State<Arc<McpServices<S>>>,
     request: Request,
 ) -> Response<Body> {
-    let (service, sessions) = match request.extensions().get::<Right>() {
-        Some(Right::Full) => faces.full.clone(),
-        Some(Right::Read) => faces.read.clone(),
-        None => return refuse(StatusCode::UNAUTHORIZED, "nobody has looked at the token"),
+    let (service, sessions) = match request.extensions().get::<TokenAccess>() {
+        Some(TokenAccess::Full) => services.full.clone(),
+        Some(TokenAccess::ReadOnly) => services.read_only.clone(),
+        None => return refuse(StatusCode::UNAUTHORIZED, "the token was not checked"),
     };
-    // Requests of the newest protocol, which say what they ask for, need no session. Whoever greets is of the older.
+    // Requests of the newest protocol name their method in a header and need no session. `initialize` belongs to the
+    // older one.
     let method = request.headers().get("mcp-method");
     let is_newest = method.is_some_and(|method| method != "initialize");
     let is_known = is_newest || request.headers().contains_key("mcp-session-id");
     let is_new = request.method() == Method::POST && !is_known;
     if is_new && sessions.sessions.read().await.len() >= SESSIONS_MAX {
-        let why = "too many clients are connected: end one, or ask in the newest protocol";
-        return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
+        let why = format!(
+            "{SESSIONS_MAX} MCP sessions are open, which is the limit: end one, or use the newest protocol"
+        );
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, &why);
     }
     let is_end = request.method() == Method::DELETE;
     let is_json = syntax::is_json(request.headers());
     let request = match syntax::check(request).await {
         Ok(request) => request,
-        Err(answer) => return answer,
+        Err(response) => return response,
     };
-    let answering = async move {
-        let mut answer = service.handle(request).await.map(Body::new);
-        if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            return syntax::no_message();
+    let response = async move {
+        let mut response = service.handle(request).await.map(Body::new);
+        if is_json && response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return syntax::not_a_message();
         }
-        // A session has ended when we say so; some clients take "accepted" for a failure.
-        if is_end && answer.status() == StatusCode::ACCEPTED {
-            *answer.status_mut() = StatusCode::NO_CONTENT;
+        // The session has ended by now, and some clients take 202 for a failure.
+        if is_end && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
         }
-        answer
+        response
     };
-    // In the older protocol an answer begins at once, with what its client must know of its session.
-    if is_newest { early::begin(Box::pin(answering), COMMENT_PAUSE).await } else { answering.await }
+    // In the older protocol the response starts at once, because its headers carry the session ID.
+    if is_newest { early::respond(Box::pin(response), COMMENT_PAUSE).await } else { response.await }
 }

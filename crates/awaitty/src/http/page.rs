@@ -1,4 +1,4 @@
-//! The live page: its files, and what it asks for.
+//! The live page: its static files and its API.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::control::{Viewers, give_back};
-use super::guard::{Guard, Right};
+use super::guard::{Guard, TokenAccess};
 use super::live::Viewer;
 use super::{refuse, token};
 use crate::mcp::Host;
@@ -29,13 +29,13 @@ use crate::{text, tools};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::rules::Rules as _;
 
-/// Bytes of what a page sends at once: a long paste.
+/// Bytes of an API request body: a long paste.
 const BODY_MAX: usize = 1 << 20;
 
-/// Characters of what a page calls itself.
+/// Characters of a viewer ID.
 const VIEWER_CHARS: std::ops::RangeInclusive<usize> = 16..=64;
 
-/// A file of the page: where it is, what it is, and its bytes.
+/// A static file: path, content type and bytes.
 type File = (&'static str, &'static str, &'static [u8]);
 
 macro_rules! file {
@@ -47,10 +47,10 @@ macro_rules! file {
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// The page itself; `NONCE` in it stands for one that is made for each answer.
+/// The HTML of the page. `NONCE` is a placeholder for a random value per response.
 const INDEX: &str = include_str!("page/index.html");
 
-/// Everything else that it needs, so that nothing is fetched from anywhere else.
+/// All other files, so that the page loads nothing from other servers.
 const FILES: [File; 12] = [
     file!("csp.js", SCRIPT),
     file!("hmac.js", SCRIPT),
@@ -66,9 +66,9 @@ const FILES: [File; 12] = [
     file!("vendor/xterm.mjs", SCRIPT),
 ];
 
-/// What the page may do in a browser: run and show what comes from here, and nothing else. Its terminal makes style
-/// sheets, which is what the nonce is for.
-fn policy_of(nonce: &str) -> String {
+/// Returns the policy of the page: it may load and run files of this server only. xterm.js creates style elements,
+/// which need the nonce.
+fn content_security_policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self'; \
          img-src 'self' data:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
@@ -76,39 +76,40 @@ fn policy_of(nonce: &str) -> String {
     )
 }
 
-/// The files, which hold no secret.
+/// Returns the routes of the static files, which contain no secret.
 pub(super) fn files() -> Router {
     let mut router = Router::new().route("/", get(index));
     for (path, mime, bytes) in FILES {
-        let kind = [(header::CONTENT_TYPE, mime), (header::CACHE_CONTROL, "no-cache")];
-        router = router.route(path, get(move || async move { (kind, bytes) }));
+        let headers = [(header::CONTENT_TYPE, mime), (header::CACHE_CONTROL, "no-cache")];
+        router = router.route(path, get(move || async move { (headers, bytes) }));
     }
     router
 }
 
 async fn index() -> Response<Body> {
     let Ok(nonce) = token::new_token() else {
-        return refuse(StatusCode::INTERNAL_SERVER_ERROR, "there is no randomness");
+        let why = "the kernel provides no random bytes";
+        return refuse(StatusCode::INTERNAL_SERVER_ERROR, why);
     };
-    let kind =
+    let headers =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CACHE_CONTROL, "no-store")];
-    let mut answer = (kind, INDEX.replace("NONCE", &nonce)).into_response();
-    if let Ok(policy) = HeaderValue::from_str(&policy_of(&nonce)) {
-        answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    let mut response = (headers, INDEX.replace("NONCE", &nonce)).into_response();
+    if let Ok(policy) = HeaderValue::from_str(&content_security_policy(&nonce)) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    answer
+    response
 }
 
-/// What the page's requests share.
+/// Shared state of the API handlers.
 #[derive(Debug)]
-struct Page {
+struct PageState {
     host: Arc<Host>,
     viewers: Arc<Viewers>,
 }
 
-/// Returns the route by which the page asks for a proof, before it sends anything secret.
-pub(super) fn hello(guard: Arc<Guard>) -> Router {
-    Router::new().route("/api/hello", get(greet)).with_state(guard)
+/// Returns the route by which the page asks for a proof, before it sends a ticket.
+pub(super) fn hello_route(guard: Arc<Guard>) -> Router {
+    Router::new().route("/api/hello", get(hello)).with_state(guard)
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,19 +117,19 @@ struct HelloParams {
     nonce: String,
 }
 
-async fn greet(
+async fn hello(
     State(guard): State<Arc<Guard>>,
     Query(params): Query<HelloParams>,
     headers: HeaderMap,
 ) -> Response<Body> {
     let Some(hello) = guard.prove(&headers, &params.nonce) else {
-        return refuse(StatusCode::BAD_REQUEST, "nonce: 32 to 128 hexadecimal digits");
+        return refuse(StatusCode::BAD_REQUEST, "nonce: give 32 to 128 hexadecimal digits");
     };
-    let kind = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (kind, hello.to_string()).into_response()
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (headers, hello.to_string()).into_response()
 }
 
-/// Returns the routes of the page that need a ticket or a token.
+/// Returns the routes that need a ticket or a token.
 pub(super) fn api(host: Arc<Host>) -> Router {
     let viewers = Viewers::new(Arc::clone(&host.sessions));
     Router::new()
@@ -137,7 +138,7 @@ pub(super) fn api(host: Arc<Host>) -> Router {
         .route("/api/input", post(input))
         .route("/api/resize", post(resize))
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .with_state(Arc::new(Page { host, viewers }))
+        .with_state(Arc::new(PageState { host, viewers }))
 }
 
 #[derive(Debug, Deserialize)]
@@ -147,53 +148,54 @@ struct LiveParams {
 }
 
 async fn live(
-    State(page): State<Arc<Page>>,
-    Extension(right): Extension<Right>,
+    State(page): State<Arc<PageState>>,
+    Extension(access): Extension<TokenAccess>,
     Query(params): Query<LiveParams>,
 ) -> Response<Body> {
     let is_name = params.viewer.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !is_name || !VIEWER_CHARS.contains(&params.viewer.len()) {
-        return refuse(StatusCode::BAD_REQUEST, "viewer: 16 to 64 letters and digits");
+        return refuse(StatusCode::BAD_REQUEST, "viewer: give 16 to 64 letters and digits");
     }
-    let Some(presence) = page.viewers.enter(&params.viewer) else {
-        let why = "too many pages look on: close some";
+    let Some(stream) = page.viewers.open_stream(&params.viewer) else {
+        let why = "too many pages are connected: close some";
         return refuse(StatusCode::SERVICE_UNAVAILABLE, why);
     };
     let host = Arc::clone(&page.host);
-    let viewer = Viewer::new(host, presence, params.big, right == Right::Full);
-    let kind =
+    let viewer = Viewer::new(host, stream, params.big, access == TokenAccess::Full);
+    let headers =
         [(header::CONTENT_TYPE, "application/x-ndjson"), (header::CACHE_CONTROL, "no-store")];
-    (kind, viewer.stream()).into_response()
+    (headers, viewer.stream()).into_response()
 }
 
-/// What all requests that do something have in common.
+/// The body of a request that changes a session.
 #[derive(Debug, Deserialize)]
-struct Act<T> {
+struct ControlRequest<T> {
     viewer: String,
     session_id: String,
     #[serde(flatten)]
-    rest: T,
+    params: T,
 }
 
-/// Does what is asked for, if its asker may.
-async fn act<T: DeserializeOwned>(
+/// Runs a request that changes a session, if the access allows it, and logs it.
+async fn handle_request<T: DeserializeOwned>(
     host: &Host,
-    right: Right,
+    access: TokenAccess,
     name: &str,
     body: &Bytes,
-    run: impl AsyncFnOnce(Act<T>) -> Result<Value, ToolError>,
+    run: impl AsyncFnOnce(ControlRequest<T>) -> Result<Value, ToolError>,
 ) -> Response<Body> {
-    if right != Right::Full {
-        return refuse(StatusCode::FORBIDDEN, "this token lets look only");
+    if access != TokenAccess::Full {
+        let why = "this token is read-only: use the full token for this request";
+        return refuse(StatusCode::FORBIDDEN, why);
     }
-    let act: Act<T> = match serde_json::from_slice(body) {
-        Ok(act) => act,
+    let request: ControlRequest<T> = match serde_json::from_slice(body) {
+        Ok(request) => request,
         Err(error) => return refuse(StatusCode::BAD_REQUEST, &error.to_string()),
     };
-    let (viewer, session_id) = (act.viewer.clone(), act.session_id.clone());
+    let (viewer, session_id) = (request.viewer.clone(), request.session_id.clone());
     let started = Instant::now();
-    let result = run(act).await;
-    // A person types here. What they type is not logged: it may be a password.
+    let result = run(request).await;
+    // Typed text is not logged: it may be a password.
     host.audit(|| {
         let error = result.as_ref().err();
         AuditEntry {
@@ -207,8 +209,8 @@ async fn act<T: DeserializeOwned>(
             ..AuditEntry::default()
         }
     });
-    let (status, answer) = match result {
-        Ok(answer) => (StatusCode::OK, answer),
+    let (status, body) = match result {
+        Ok(body) => (StatusCode::OK, body),
         Err(ToolError { code, message }) => {
             let status = match code {
                 "bad_argument" => StatusCode::BAD_REQUEST,
@@ -218,49 +220,56 @@ async fn act<T: DeserializeOwned>(
             (status, json!({"error": message, "code": code}))
         }
     };
-    (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
+    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }
 
 #[derive(Debug, Deserialize)]
-struct Take {
+struct ControlParams {
     take: bool,
 }
 
 async fn control(
-    State(page): State<Arc<Page>>,
-    Extension(right): Extension<Right>,
+    State(page): State<Arc<PageState>>,
+    Extension(access): Extension<TokenAccess>,
     body: Bytes,
 ) -> Response<Body> {
-    act(&page.host, right, "control", &body, async |asked: Act<Take>| {
-        let sessions = &page.host.sessions;
-        let entry = sessions.find(Some(&asked.session_id)).await?;
-        sessions.policy().check_typing(&entry.names())?;
-        if asked.rest.take {
-            let seq = page.viewers.take(&entry, &asked.viewer).await?;
-            return Ok(json!({"seq": seq}));
-        }
-        let had = give_back(sessions, &entry, &asked.viewer).await.ok_or_else(not_in_control)?;
-        Ok(json!({"from_seq": had.from.0, "to_seq": had.to.0}))
-    })
+    handle_request(
+        &page.host,
+        access,
+        "control",
+        &body,
+        async |request: ControlRequest<ControlParams>| {
+            let sessions = &page.host.sessions;
+            let entry = sessions.find(Some(&request.session_id)).await?;
+            sessions.policy().check_typing(&entry.names())?;
+            if request.params.take {
+                let seq = page.viewers.take_control(&entry, &request.viewer).await?;
+                return Ok(json!({"seq": seq}));
+            }
+            let had =
+                give_back(sessions, &entry, &request.viewer).await.ok_or_else(not_in_control)?;
+            Ok(json!({"from_seq": had.from.0, "to_seq": had.to.0}))
+        },
+    )
     .await
 }
 
 fn not_in_control() -> ToolError {
-    ToolError::new("not_in_control", "you do not have control: take it first")
+    ToolError::new("not_in_control", "this viewer does not have control: take control first")
 }
 
 #[derive(Debug, Deserialize)]
-struct Typed {
-    /// Keys, as a terminal sends them.
+struct InputParams {
+    /// Keystrokes as terminal bytes.
     #[serde(default)]
     data: String,
-    /// Pasted text.
+    /// Text to paste.
     #[serde(default)]
     paste: String,
 }
 
-impl Typed {
-    /// Returns what the program gets. A paste cannot end itself: what follows the mark of its end would be run.
+impl InputParams {
+    /// Returns the bytes to send to the program. Removes end marks from a paste: the text after one would be executed.
     fn encode(&self, screen: &Screen) -> String {
         let keys = text::without_paste_marks(&self.data);
         let paste =
@@ -273,84 +282,96 @@ impl Typed {
 }
 
 async fn input(
-    State(page): State<Arc<Page>>,
-    Extension(right): Extension<Right>,
+    State(page): State<Arc<PageState>>,
+    Extension(access): Extension<TokenAccess>,
     body: Bytes,
 ) -> Response<Body> {
-    act(&page.host, right, "input", &body, async |asked: Act<Typed>| {
-        let sessions = &page.host.sessions;
-        let entry = sessions.find(Some(&asked.session_id)).await?;
-        sessions.policy().check_typing(&entry.names())?;
-        let people = entry.people.clone();
-        let sent = entry.handle.call(move |driver| {
-            if !driver.is_controlled_by(&asked.viewer) {
-                return Err(not_in_control());
-            }
-            let typed = asked.rest.encode(driver.session().screen());
-            let is_hidden_line = driver.reads_secret() && typed.contains('\r');
-            driver.send_as_person(typed.as_bytes(), &typed)?;
-            if is_hidden_line {
-                people.note_typed();
-            }
-            Ok(json!({}))
-        });
-        sent.await.ok_or_else(ToolError::gone)?
-    })
+    handle_request(
+        &page.host,
+        access,
+        "input",
+        &body,
+        async |request: ControlRequest<InputParams>| {
+            let sessions = &page.host.sessions;
+            let entry = sessions.find(Some(&request.session_id)).await?;
+            sessions.policy().check_typing(&entry.names())?;
+            let people = entry.people.clone();
+            let sent = entry.handle.call(move |driver| {
+                if !driver.is_controlled_by(&request.viewer) {
+                    return Err(not_in_control());
+                }
+                let typed = request.params.encode(driver.session().screen());
+                let is_hidden_line = driver.reads_secret() && typed.contains('\r');
+                driver.send_as_person(typed.as_bytes(), &typed)?;
+                if is_hidden_line {
+                    people.note_typed();
+                }
+                Ok(json!({}))
+            });
+            sent.await.ok_or_else(ToolError::gone)?
+        },
+    )
     .await
 }
 
 #[derive(Debug, Deserialize)]
-struct Size {
+struct ResizeParams {
     cols: usize,
     rows: usize,
 }
 
 async fn resize(
-    State(page): State<Arc<Page>>,
-    Extension(right): Extension<Right>,
+    State(page): State<Arc<PageState>>,
+    Extension(access): Extension<TokenAccess>,
     body: Bytes,
 ) -> Response<Body> {
-    act(&page.host, right, "resize", &body, async |asked: Act<Size>| {
-        let sessions = &page.host.sessions;
-        let entry = sessions.find(Some(&asked.session_id)).await?;
-        sessions.policy().check_typing(&entry.names())?;
-        let viewer = asked.viewer;
-        let is_theirs = entry.handle.call(move |driver| driver.is_controlled_by(&viewer));
-        if is_theirs.await != Some(true) {
-            return Err(not_in_control());
-        }
-        tools::resize_session::resize(&entry, asked.rest.cols, asked.rest.rows).await?;
-        Ok(json!({}))
-    })
+    handle_request(
+        &page.host,
+        access,
+        "resize",
+        &body,
+        async |request: ControlRequest<ResizeParams>| {
+            let sessions = &page.host.sessions;
+            let entry = sessions.find(Some(&request.session_id)).await?;
+            sessions.policy().check_typing(&entry.names())?;
+            let viewer = request.viewer;
+            let is_controlled = entry.handle.call(move |driver| driver.is_controlled_by(&viewer));
+            if is_controlled.await != Some(true) {
+                return Err(not_in_control());
+            }
+            tools::resize_session::resize(&entry, request.params.cols, request.params.rows).await?;
+            Ok(json!({}))
+        },
+    )
     .await
 }
 
-/// The login file: a browser that opens it goes to the page, with the page token. It is removed when it is dropped.
+/// The login file: opened in a browser, it leads to the page with the page token. Removed on drop.
 ///
-/// The file of a server that crashed stays. Its port does not show whether its server runs, so a later server removes only
-/// that of its own port. The token in it was valid for the run that ended.
+/// A crashed server leaves its file behind. Its port does not show whether the server still runs, so a server only
+/// removes a stale file of its own port. The token in a stale file was valid for the ended run only.
 #[derive(Debug)]
 pub struct LoginFile {
     path: PathBuf,
 }
 
 impl LoginFile {
-    pub(super) fn make(url: &str, port: u16, page_token: &str) -> io::Result<LoginFile> {
+    pub(super) fn create(url: &str, port: u16, page_token: &str) -> io::Result<LoginFile> {
         let path = crate::socket::runtime_dir()?.join(format!("page-{port}.html"));
         let _ = std::fs::remove_file(&path);
         let mut file =
             std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        // The address and the token have no character that ends a string or a script.
-        let place = format!("\"{url}/#{page_token}\"");
+        // URL and token contain no character that ends a string or a script.
+        let target = format!("\"{url}/#{page_token}\"");
         let text = format!(
             "<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" content=\"no-referrer\">\
-             <title>awaitty</title><script>location.replace({place})</script>\n"
+             <title>awaitty</title><script>location.replace({target})</script>\n"
         );
         file.write_all(text.as_bytes())?;
         Ok(LoginFile { path })
     }
 
-    /// Returns where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -367,15 +388,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_paste_cannot_end_itself() {
-        let typed =
-            |data: &str, paste: &str| Typed { data: data.to_owned(), paste: paste.to_owned() };
+    fn a_paste_cannot_contain_its_own_end_mark() {
+        let typed = |data: &str, paste: &str| InputParams {
+            data: data.to_owned(),
+            paste: paste.to_owned(),
+        };
         let mut screen = Screen::new(20, 5, 0);
         let hostile = "one\x1b[20\x1b[201~1~\nrm -r x\n";
         assert_eq!(typed("", hostile).encode(&screen), "one\rrm -r x\r");
         screen.feed(b"\x1b[?2004h");
         assert_eq!(typed("", hostile).encode(&screen), "\x1b[200~one\rrm -r x\r\x1b[201~");
-        // A client of the page's own making has no other way.
+        // Another API client may put paste marks into `data`.
         assert_eq!(typed("\x1b[200~x\x1b[201~ls\r", "").encode(&screen), "xls\r");
         assert_eq!(typed("\x1b[A", "").encode(&screen), "\x1b[A");
     }

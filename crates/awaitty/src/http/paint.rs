@@ -1,7 +1,7 @@
-//! A terminal as bytes for another terminal: what a page writes into its own.
+//! Draws a terminal as escape sequences for the terminal of a page.
 //!
-//! They are made of what our screen shows, so nothing that a program printed reaches a page but as text, a page shows
-//! what an agent sees, and one that was slow is simply painted as it is now.
+//! The sequences are generated from the parsed screen. So program output reaches a page as text only, the page shows
+//! the same as an agent sees, and a slow page is painted in its current state.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -14,44 +14,50 @@ use awaitty_core::{
 use crate::{render, text};
 use awaitty_terminal::terminal::key_modes;
 
-/// Lines that have left the screen which a page is told at once; older ones are in `read_output`.
+/// Scrolled-off lines that are sent to a page at once; older ones are available by `read_output`.
 pub(super) const LINES_MAX: u64 = 2_000;
 
-/// What there is to be painted.
+/// The state of a terminal to paint.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct ScreenView {
     frame: Arc<Frame>,
     cursor: Cursor,
-    /// What has left the screen since a line, oldest first.
-    left: Vec<Row>,
-    /// There are lines that have left.
-    has_lines: bool,
-    /// How keys are to be told.
+    /// Scrolled-off lines that the page does not have yet, oldest first.
+    scrolled_off: Vec<Row>,
+    /// The scrollback is not empty.
+    has_scrollback: bool,
+    /// Escape sequences that set the input modes.
     modes: String,
 }
 
-impl View {
-    /// What a terminal shows, and what left it since it was painted. Who types is told how.
-    pub(super) fn of(session: &Session, painted: Option<Painted>, types: bool) -> View {
+impl ScreenView {
+    /// Returns the current state, with the lines that scrolled off since `progress`. With control it includes the input
+    /// modes.
+    pub(super) fn of(
+        session: &Session,
+        progress: Option<PaintProgress>,
+        has_control: bool,
+    ) -> ScreenView {
         let screen = session.screen();
         let frame = Arc::clone(session.frame());
-        // In another size all lines are others.
-        let painted = painted.filter(|painted| painted.size == (frame.cols(), frame.rows().len()));
-        let since = painted.and_then(|painted| painted.next);
-        let mut left = Vec::new();
+        // After a resize all lines are different.
+        let progress =
+            progress.filter(|progress| progress.size == (frame.cols(), frame.rows().len()));
+        let since = progress.and_then(|progress| progress.next);
+        let mut scrolled_off = Vec::new();
         if !frame.is_alternate() {
             let top = frame.line(0);
             let first = Line(top.0.saturating_sub(LINES_MAX)).max(since.unwrap_or(Line(0)));
             let lines = screen.scrollback();
             let all = (lines.position(first)..lines.len()).filter_map(|i| lines.get(i));
-            left.extend(all.take_while(|(line, _)| *line < top).map(|(_, row)| row));
+            scrolled_off.extend(all.take_while(|(line, _)| *line < top).map(|(_, row)| row));
         }
-        let modes = if types { modes(screen) } else { String::new() };
-        let has_lines = !screen.scrollback().is_empty();
-        View { frame, cursor: screen.cursor(), left, has_lines, modes }
+        let modes = if has_control { input_modes(screen) } else { String::new() };
+        let has_scrollback = !screen.scrollback().is_empty();
+        ScreenView { frame, cursor: screen.cursor(), scrolled_off, has_scrollback, modes }
     }
 
-    /// The frame's number.
+    /// Returns the seq of the frame.
     pub(super) fn seq(&self) -> u64 {
         self.frame.seq().0
     }
@@ -62,40 +68,40 @@ impl View {
     }
 }
 
-/// How far a page has been told.
+/// How much of the scrollback a page has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Painted {
+pub(super) struct PaintProgress {
     size: (usize, usize),
-    /// The line after the last that was told of those that have left.
+    /// The first scrolled-off line that the page does not have.
     next: Option<Line>,
 }
 
-/// What a page has been told so far.
+/// Paints a page, and remembers its state.
 #[derive(Debug, Default)]
 pub(super) struct Painter {
-    last: Option<View>,
-    /// The line after the last that was told of those that have left.
+    last: Option<ScreenView>,
+    /// The first scrolled-off line that the page does not have.
     next: Option<Line>,
-    /// Some were told.
-    has_lines: bool,
+    /// The page has scrolled-off lines.
+    has_scrollback: bool,
 }
 
-/// What a page is to write; first of all it forgets everything, if that is said.
+/// An update for a page: escape sequences, before which the page resets its terminal if `reset` is set.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Paint {
+pub(super) struct PageUpdate {
     pub(super) reset: bool,
     pub(super) data: String,
 }
 
 impl Painter {
-    /// How far the page has been told, if it has.
-    pub(super) fn painted(&self) -> Option<Painted> {
+    /// Returns how much of the scrollback the page has; `None` before the first update.
+    pub(super) fn progress(&self) -> Option<PaintProgress> {
         let last = self.last.as_ref()?;
-        Some(Painted { size: last.size(), next: self.next })
+        Some(PaintProgress { size: last.size(), next: self.next })
     }
 
-    /// What makes a page show the view; nothing if it does already.
-    pub(super) fn paint(&mut self, view: View) -> Option<Paint> {
+    /// Returns the update that makes a page show the view; `None` if it already does.
+    pub(super) fn paint(&mut self, view: ScreenView) -> Option<PageUpdate> {
         let top = view.frame.line(0);
         let is_missing = self.next.is_some_and(|next| next.0 + LINES_MAX < top.0);
         let last = self.last.take().filter(|last| {
@@ -105,31 +111,34 @@ impl Painter {
         let reset = last.is_none();
         if reset {
             self.next = None;
-            self.has_lines = false;
-            // A character that the page thinks is wider than we do must not push the others.
+            self.has_scrollback = false;
+            // Without autowrap (DECAWM), a character that the page's terminal takes for wider does not shift the
+            // others.
             data += "\x1b[?7l";
         }
         let was_alternate = last.as_ref().is_some_and(|last| last.frame.is_alternate());
         if view.frame.is_alternate() != was_alternate {
             data += if view.frame.is_alternate() { "\x1b[?1049h" } else { "\x1b[?1049l" };
         }
-        if self.has_lines && !view.has_lines {
-            // What was cleared is to be seen nowhere.
+        if self.has_scrollback && !view.has_scrollback {
+            // A cleared scrollback must be cleared in the page, too.
             data += "\x1b[3J";
-            self.has_lines = false;
+            self.has_scrollback = false;
         }
-        self.has_lines |= !view.left.is_empty();
+        self.has_scrollback |= !view.scrolled_off.is_empty();
         let height = view.frame.rows().len();
-        for row in &view.left {
+        for row in &view.scrolled_off {
             paint_row(&mut data, 0, row, row.width(), false);
-            // It goes where the page keeps what has left.
+            // Scrolls the line into the scrollback of the page.
             let _ = writeln!(data, "\x1b[{height};1H");
         }
         let is_same = |i: usize, row: &Arc<Row>| {
             last.as_ref().is_some_and(|last| {
-                let is_steady = last.frame.is_alternate() == view.frame.is_alternate()
+                let is_same_screen = last.frame.is_alternate() == view.frame.is_alternate()
                     && last.frame.is_reverse() == view.frame.is_reverse();
-                is_steady && view.left.is_empty() && last.frame.rows()[i].looks_like(row)
+                is_same_screen
+                    && view.scrolled_off.is_empty()
+                    && last.frame.rows()[i].looks_like(row)
             })
         };
         for (i, row) in view.frame.rows().iter().enumerate() {
@@ -140,7 +149,7 @@ impl Painter {
             }
         }
         if last.as_ref().map(|last| &last.modes) != Some(&view.modes) {
-            data += NO_MODES;
+            data += RESET_MODES;
             data += &view.modes;
         }
         if !data.is_empty() || last.as_ref().is_some_and(|last| last.cursor != view.cursor) {
@@ -150,16 +159,17 @@ impl Painter {
             self.next = Some(top);
         }
         self.last = Some(view);
-        (!data.is_empty()).then(|| Paint { reset, data: format!("\x1b[?2026h{data}\x1b[?2026l") })
+        (!data.is_empty())
+            .then(|| PageUpdate { reset, data: format!("\x1b[?2026h{data}\x1b[?2026l") })
     }
 }
 
-/// Keys and the mouse as if nobody had asked for anything.
-const NO_MODES: &str =
+/// Resets the input modes: keyboard, paste and mouse.
+const RESET_MODES: &str =
     "\x1b[?1l\x1b>\x1b[?2004l\x1b[?1004l\x1b[?9l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
 
-/// What makes a page's terminal tell of keys and of the mouse as the program wants it.
-fn modes(screen: &Screen) -> String {
+/// Returns escape sequences that set the input modes of a page's terminal as the program set them.
+fn input_modes(screen: &Screen) -> String {
     let (switches, tracking, encoding) = key_modes(screen);
     let switches = switches.into_iter().zip(["\x1b[?1h", "\x1b=", "\x1b[?2004h", "\x1b[?1004h"]);
     let mut modes: String = switches.filter(|(is_set, _)| *is_set).map(|(_, mode)| mode).collect();
@@ -172,7 +182,7 @@ fn modes(screen: &Screen) -> String {
     };
     modes += match encoding {
         MouseEncoding::Sgr => "\x1b[?1006h",
-        // The page's terminal has no other.
+        // xterm.js supports no other.
         MouseEncoding::Bytes | MouseEncoding::Utf8 | MouseEncoding::Urxvt => "",
     };
     modes
@@ -182,7 +192,8 @@ fn paint_row(data: &mut String, at: usize, row: &Row, width: usize, is_reverse: 
     let _ = write!(data, "\x1b[{};1H\x1b[m\x1b[2K", at + 1);
     for run in render::runs(row, width) {
         let missing = run.to.saturating_sub(run.from.max(row.width()));
-        // Each run has its column, so that what the page thinks wider or narrower than we do moves nothing else.
+        // Each run is placed by its column, so that a character of different width in the page's terminal shifts
+        // nothing else.
         let _ = write!(data, "\x1b[{}G\x1b[0", run.from + 1);
         sgr(data, &run.style, is_reverse);
         let text = text::without_hidden(row.slice(run.from, run.to));
@@ -253,7 +264,7 @@ mod tests {
         (0..lines.len()).filter_map(text).collect()
     }
 
-    /// All that is seen; where a link leads is not.
+    /// Returns the visible text and styles, without links.
     fn cells(session: &Session) -> Vec<(String, Vec<Style>)> {
         let frame = session.frame();
         let style = |row: &Row, col: usize| {
@@ -266,8 +277,8 @@ mod tests {
         frame.rows().iter().map(|row| (row.text().trim_end().to_owned(), cells(row))).collect()
     }
 
-    /// Paints each step, and looks whether a terminal that is painted shows the same.
-    fn follow(steps: &[&str]) -> (Session, Session, Vec<Paint>) {
+    /// Paints each step, and checks that a painted terminal shows the same.
+    fn follow(steps: &[&str]) -> (Session, Session, Vec<PageUpdate>) {
         let (mut shown, mut page) = (terminal(), terminal());
         let (mut painter, mut paints) = (Painter::default(), Vec::new());
         for (i, step) in steps.iter().enumerate() {
@@ -279,7 +290,7 @@ mod tests {
                 }
                 None => print(&mut shown, at, step),
             }
-            let view = View::of(&shown, painter.painted(), true);
+            let view = ScreenView::of(&shown, painter.progress(), true);
             if let Some(paint) = painter.paint(view) {
                 if paint.reset {
                     let (cols, rows) = (shown.frame().cols(), shown.frame().rows().len());
@@ -292,12 +303,12 @@ mod tests {
             assert_eq!(shown.screen().cursor(), page.screen().cursor(), "step {i}");
             assert_eq!(shown.screen().is_alternate(), page.screen().is_alternate());
         }
-        assert_eq!(modes(shown.screen()), modes(page.screen()));
+        assert_eq!(input_modes(shown.screen()), input_modes(page.screen()));
         (shown, page, paints)
     }
 
     #[test]
-    fn a_page_shows_what_the_screen_shows() {
+    fn a_page_shows_the_same_as_the_screen() {
         let (shown, page, paints) = follow(&[
             "hello",
             "\x1b[1;31mred\x1b[4:3;58;5;9m wave\x1b[m\r\n\u{4f60}\u{597d} \x1b[48;2;1;2;3mbg\x1b[K\x1b[m",
@@ -312,12 +323,12 @@ mod tests {
         ]);
         assert_eq!(lines(&shown), lines(&page));
         assert!(paints[0].reset && paints[1..].iter().all(|paint| !paint.reset));
-        // A cursor that moved is no reason to paint a row.
+        // A cursor movement repaints no row.
         assert!(!paints[2].data.contains("\x1b[2K"), "{:?}", paints[2]);
     }
 
     #[test]
-    fn what_has_left_is_there_in_another_size_and_gone_when_it_is_cleared() {
+    fn scrollback_survives_a_resize_and_is_cleared_on_request() {
         let many: String = (0..30).map(|i| format!("line {i}\r\n")).collect();
         let (shown, page, _) = follow(&[&many, "RESIZE 30", "more\r\nmore\r\n"]);
         assert!(lines(&shown).len() > 25);
@@ -330,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_missed_for_too_long_is_painted_anew() {
+    fn a_page_that_missed_too_many_lines_is_reset() {
         let many = |count: u64| (0..count).map(|i| format!("{i}\r\n")).collect::<String>();
         let (_, page, paints) = follow(&["a", &many(LINES_MAX - 1), &many(LINES_MAX + 10)]);
         let resets: Vec<bool> = paints.iter().map(|paint| paint.reset).collect();
@@ -339,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_program_printed_is_a_control_on_a_page() {
+    fn program_output_never_becomes_control_characters_on_a_page() {
         let all: String = (0..=255u8).map(char::from).collect();
         let hostile = "\x1b]0;title\x07\x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07\x1b]52;c;aGk=\x07\x1bPq#0\x1b\\";
         let (_, _, paints) = follow(&[hostile, &all, "\x1bc", &hostile.repeat(3)]);

@@ -1,5 +1,5 @@
-//! Bodies that are not what MCP asks for. The protocol's crate answers them with 415 and a text, as it does where the type
-//! is wrong; clients look for 400 and an error of JSON-RPC.
+//! Error responses for malformed bodies. rmcp answers 415 with a plain text, as for a wrong content type; clients
+//! expect 400 with a JSON-RPC error.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -11,22 +11,22 @@ use serde_json::json;
 
 use super::{BODY_MAX, refuse};
 
-/// The code of JSON-RPC for what is not JSON.
+/// JSON-RPC code for text that is not JSON.
 const PARSE_ERROR: i32 = -32700;
 
-/// The code of JSON-RPC for JSON that is not a message.
+/// JSON-RPC code for JSON that is not a message.
 const INVALID_REQUEST: i32 = -32600;
 
-/// Returns whether a body is said to be JSON.
+/// Returns whether the content type is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).map(|kind| kind.as_bytes());
     kind.is_some_and(|kind| kind.starts_with(b"application/json"))
 }
 
-/// Reads the body of a request that posts JSON, up to the limit, and returns the request with it.
+/// Reads and checks the body of a JSON POST request, up to the limit, and returns the request with it.
 ///
 /// # Errors
-/// The answer, if the body is too long or is not JSON.
+/// The response to send, if the body is too long or not JSON.
 pub(super) async fn check(request: Request) -> Result<Request, Response<Body>> {
     if request.method() != Method::POST || !is_json(request.headers()) {
         return Ok(request);
@@ -43,29 +43,32 @@ pub(super) async fn check(request: Request) -> Result<Request, Response<Body>> {
             return Err(refuse(StatusCode::BAD_REQUEST, &why));
         }
     };
-    match wrong(&whole) {
+    match json_error(&whole) {
         Some(why) => {
             let why = format!("the body is not JSON: {why}: send one JSON-RPC message");
-            Err(answer(PARSE_ERROR, &why))
+            Err(error_response(PARSE_ERROR, &why))
         }
         None => Ok(Request::from_parts(parts, Body::from(whole))),
     }
 }
 
-/// Returns the answer to a body that is JSON and yet not a message.
-pub(super) fn no_message() -> Response<Body> {
-    answer(INVALID_REQUEST, "the body is JSON, but not one JSON-RPC message of MCP: send one")
+/// Returns the response to JSON that is not a message.
+pub(super) fn not_a_message() -> Response<Body> {
+    error_response(
+        INVALID_REQUEST,
+        "the body is JSON, but not one JSON-RPC message of MCP: send one",
+    )
 }
 
-/// Returns why a text is not JSON. Only its syntax is looked at, so that nothing is built twice.
-fn wrong(text: &[u8]) -> Option<String> {
+/// Returns the syntax error of a text that is not JSON. Builds no value, since rmcp parses the text again.
+fn json_error(text: &[u8]) -> Option<String> {
     match std::str::from_utf8(text) {
         Ok(text) => serde_json::from_str::<IgnoredAny>(text).err().map(|error| error.to_string()),
         Err(error) => Some(error.to_string()),
     }
 }
 
-fn answer(code: i32, message: &str) -> Response<Body> {
+fn error_response(code: i32, message: &str) -> Response<Body> {
     let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     let kind = [(header::CONTENT_TYPE, "application/json")];
     (StatusCode::BAD_REQUEST, kind, error.to_string()).into_response()

@@ -1,11 +1,11 @@
-//! Tickets of the live page, and the proof by which the page recognises its server.
+//! Tickets of the live page, and the proof by which the page authenticates the server.
 //!
-//! A page outlives its server, and then another program may listen at the same port. So the page never sends a token. It
-//! asks with a nonce of its own, and the server proves by HMAC that it knows the token. Only then the page sends a ticket.
+//! A page outlives its server, and then another program may listen on the same port. So the page never sends a token.
+//! It sends a nonce, and the server proves by HMAC that it knows the token. Only then the page sends a ticket.
 //!
-//! Proof and ticket are made from a key, and the key from a token, the run of the server and its address. So a ticket is
-//! refused in another run and at another address. The key is never sent, so a program that got the ticket cannot prove that
-//! it is the server.
+//! Proof and ticket are derived from a key. The key is derived from a token, the ID of the server run and the address.
+//! So a ticket is invalid in another run and at another address. The key is never sent, so a program that has seen a
+//! ticket cannot prove that it is the server.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -15,42 +15,44 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use super::guard::Right;
+use super::guard::TokenAccess;
 use super::token;
 
-/// Hexadecimal digits of the nonce that a page asks with: at least 128 bits, so that no proof can be collected in advance,
-/// and at most what bounds the work of an answer.
+/// Hexadecimal digits of a nonce. The minimum of 128 bits prevents collecting proofs in advance; the maximum bounds the
+/// work per request.
 const NONCE_DIGITS: RangeInclusive<usize> = 32..=128;
 
-/// The tickets of one run of the server.
+/// The tickets of one server run.
 #[derive(Clone)]
 pub(super) struct Tickets {
-    /// The id of the run, which is public.
+    /// ID of the run, which is public.
     run: String,
     page_token: String,
-    /// All tokens that open the page, in the order of the proofs.
-    tokens: Vec<(String, Right)>,
+    /// All tokens that open the page, in the order of their proofs.
+    tokens: Vec<(String, TokenAccess)>,
 }
 
 impl Tickets {
-    /// Creates the run and its page token, besides the tokens that open MCP too.
+    /// Creates a run with a new page token, beside the tokens that are valid for MCP, too.
     ///
     /// # Errors
-    /// If the kernel gives no randomness.
+    /// If the kernel provides no random bytes.
     pub(super) fn new(token: &str, read_token: Option<&str>) -> io::Result<Tickets> {
         let page_token = token::new_token()?;
-        let mut tokens = vec![(page_token.clone(), Right::Full), (token.to_owned(), Right::Full)];
-        tokens.extend(read_token.map(|token| (token.to_owned(), Right::Read)));
+        let mut tokens =
+            vec![(page_token.clone(), TokenAccess::Full), (token.to_owned(), TokenAccess::Full)];
+        tokens.extend(read_token.map(|token| (token.to_owned(), TokenAccess::ReadOnly)));
         Ok(Tickets { run: token::new_token()?, page_token, tokens })
     }
 
-    /// Returns the token of the login file. It is valid for this run, and only tickets made from it are accepted.
+    /// Returns the token for the login file, valid for this run. It is not accepted itself, only tickets derived from
+    /// it.
     pub(super) fn page_token(&self) -> &str {
         &self.page_token
     }
 
-    /// Returns what the bearer of a ticket may do. The time does not depend on how much of the ticket is right.
-    pub(super) fn right_of(&self, bearer: &str, host: &str) -> Option<Right> {
+    /// Returns the access that a ticket gives. Compares in constant time.
+    pub(super) fn access_of(&self, bearer: &str, host: &str) -> Option<TokenAccess> {
         let is_its_ticket = |key: &str| {
             let ticket = hmac_hex(key, "awaitty page ticket");
             bearer.as_bytes().ct_eq(ticket.as_bytes()).into()
@@ -58,8 +60,8 @@ impl Tickets {
         self.keys(host).find(|(key, _)| is_its_ticket(key)).map(|(_, right)| right)
     }
 
-    /// Returns the run, and for each token a proof that we know it; nothing if the nonce has the wrong form. A proof does
-    /// not reveal its token.
+    /// Returns the run ID and a proof for each token; `None` if the nonce is malformed. A proof does not reveal its
+    /// token.
     pub(super) fn prove(&self, nonce: &str, host: &str) -> Option<Value> {
         let is_hex = nonce.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_hex || !NONCE_DIGITS.contains(&nonce.len()) {
@@ -70,14 +72,14 @@ impl Tickets {
         Some(json!({"run": self.run, "proofs": proofs}))
     }
 
-    /// Returns the keys for the name by which we are asked. A page has this name from its address, in lower case.
-    fn keys(&self, host: &str) -> impl Iterator<Item = (String, Right)> {
+    /// Returns the keys for the host name of a request. Browsers lower-case it in the page's address.
+    fn keys(&self, host: &str) -> impl Iterator<Item = (String, TokenAccess)> {
         let text = format!("awaitty page key\n{}\n{}", self.run, host.to_ascii_lowercase());
         self.tokens.iter().map(move |(token, right)| (hmac_hex(token, &text), *right))
     }
 }
 
-/// Returns the HMAC-SHA-256 of a text as hexadecimal digits. `page/hmac.js` does the same in the page.
+/// Returns an HMAC-SHA-256 as hexadecimal digits. `page/hmac.js` is its counterpart.
 fn hmac_hex(key: &str, text: &str) -> String {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("HMAC takes a key of any length");
@@ -96,7 +98,7 @@ mod tests {
         Tickets::new("file-token-file-token", Some("read-token-read-token")).unwrap()
     }
 
-    /// Makes the ticket of a token as a page does, from what hello answers.
+    /// Makes a ticket from a token and the response to `/api/hello`, as the page does.
     fn ticket(tickets: &Tickets, token: &str, host: &str) -> String {
         let hello = tickets.prove(NONCE, host).unwrap();
         let run = hello["run"].as_str().unwrap();
@@ -124,20 +126,20 @@ mod tests {
     #[test]
     fn a_ticket_gives_the_right_of_its_token_in_its_run_and_at_its_address() {
         let here = tickets();
-        let right = |token: &str| here.right_of(&ticket(&here, token, HOST), HOST);
-        assert_eq!(right(here.page_token()), Some(Right::Full));
-        assert_eq!(right("file-token-file-token"), Some(Right::Full));
-        assert_eq!(right("read-token-read-token"), Some(Right::Read));
+        let right = |token: &str| here.access_of(&ticket(&here, token, HOST), HOST);
+        assert_eq!(right(here.page_token()), Some(TokenAccess::Full));
+        assert_eq!(right("file-token-file-token"), Some(TokenAccess::Full));
+        assert_eq!(right("read-token-read-token"), Some(TokenAccess::ReadOnly));
         let of_page = ticket(&here, here.page_token(), HOST);
-        assert_eq!(here.right_of(&of_page, "LOCALHOST:8137"), None, "another address");
-        assert_eq!(tickets().right_of(&of_page, HOST), None, "another run");
+        assert_eq!(here.access_of(&of_page, "LOCALHOST:8137"), None, "another address");
+        assert_eq!(tickets().access_of(&of_page, HOST), None, "another run");
         let of_file = ticket(&here, "file-token-file-token", HOST);
-        assert_eq!(tickets().right_of(&of_file, HOST), None, "the same token, another run");
+        assert_eq!(tickets().access_of(&of_file, HOST), None, "the same token, another run");
         for wrong in ["", &of_page[1..], &of_page.to_uppercase(), here.page_token()] {
-            assert_eq!(here.right_of(wrong, HOST), None, "{wrong}");
+            assert_eq!(here.access_of(wrong, HOST), None, "{wrong}");
         }
         let of_name = ticket(&here, here.page_token(), "box.lan:8137");
-        assert_eq!(here.right_of(&of_name, "Box.LAN:8137"), Some(Right::Full));
+        assert_eq!(here.access_of(&of_name, "Box.LAN:8137"), Some(TokenAccess::Full));
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! One call of a tool: who may make it, its progress, its answer, and its entry in the audit log. Reads of resources have
-//! entries, too.
+//! One tool call: access check, progress, result, and audit entry. Reads of resources have audit entries, too.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,10 +18,10 @@ use crate::sessions::wall_clock_ms;
 use crate::tools::{self, Context, Reply, Tool};
 use awaitty_terminal::ToolError;
 
-/// Outcome of a call whose client went away before the answer.
+/// Outcome of a call whose client disconnected before the result.
 const ABANDONED: &str = "abandoned";
 
-/// A call that is written to the audit log when it is dropped, whatever its end is.
+/// A call that is written to the audit log on drop, so that every end is logged.
 struct Audited<'h> {
     host: &'h Host,
     entry: AuditEntry,
@@ -112,7 +111,7 @@ impl Server {
         Some(Audited { host: &self.host, entry, started: Instant::now(), is_typed_hidden })
     }
 
-    /// Reads a resource for the client, and writes the read to the audit log under the name of its method.
+    /// Runs `work` for a resource request, and writes an audit entry under the name of its method.
     pub(super) async fn use_resource<T>(
         &self,
         method: &str,
@@ -145,16 +144,16 @@ impl Server {
         self.connection.caller.check_tool(tool)?;
         let host = &self.host;
         let client: Arc<str> = self.connection.via.into();
-        let _call = host.enter_call(&client)?;
+        let _client_call = host.enter_call(&client)?;
         let Ok(_slot) = host.calls.try_acquire() else {
             let full = format!(
-                "{} calls are running, which is the limit: read the answers first",
+                "{} calls are in progress, which is the limit: read their responses first",
                 policy::limits().calls
             );
             return Err(ToolError::new("limit_reached", full));
         };
         let has_progress = context.meta.get_progress_token().is_some();
-        let asked = Context {
+        let tool_context = Context {
             sessions: Arc::clone(&host.sessions),
             caller: self.connection.caller,
             client,
@@ -162,31 +161,39 @@ impl Server {
             call_limit: (!has_progress).then_some(host.options.call_limit),
             arguments,
         };
-        let _waiting = host.waits.begin(tool.name, &asked.arguments);
-        // A tool that panics must not leave its caller without an answer.
-        let work = AssertUnwindSafe(tool.call(asked.clone())).catch_unwind();
-        let panicked = || Err(ToolError::new("internal", "the tool failed; the server goes on"));
-        let cancelled = "the call was cancelled, or the server is ending";
+        let _waiting = host.waits.begin(tool.name, &tool_context.arguments);
+        // A panic in a tool must not leave the caller without a response.
+        let work = AssertUnwindSafe(tool.call(tool_context.clone())).catch_unwind();
+        let panicked = || {
+            let why =
+                "the tool failed because of a bug; the server and other calls are not affected";
+            Err(ToolError::new("internal", why))
+        };
+        let cancelled = "the call was cancelled, or the server is shutting down";
         tokio::select! {
             biased;
             done = work => done.unwrap_or_else(|_| panicked()),
             () = context.ct.cancelled() => Err(ToolError::new("cancelled", cancelled)),
-            () = report_progress(&asked, tool, context) => panicked(),
+            () = report_progress(&tool_context, tool, context) => panicked(),
         }
     }
 }
 
-/// Reports progress to a client that asked for it, as long as the call runs.
-async fn report_progress(asked: &Context, tool: &Tool, context: &RequestContext<RoleServer>) {
+/// Sends progress notifications while the call runs, if the client requested them.
+async fn report_progress(
+    tool_context: &Context,
+    tool: &Tool,
+    context: &RequestContext<RoleServer>,
+) {
     let Some(token) = context.meta.get_progress_token() else {
         return std::future::pending().await;
     };
     for seconds in 1u32.. {
         let done = f64::from(seconds) * policy::PROGRESS_INTERVAL.as_secs_f64();
         tokio::time::sleep_until(Instant::now() + policy::PROGRESS_INTERVAL).await;
-        let waiting = tools::describe_wait(asked, tool.name).await;
+        let waiting = tools::describe_wait(tool_context, tool.name).await;
         let note = ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
-        // A client that does not read gets no more until it does, and the call goes on meanwhile.
+        // A client that does not read delays its own notifications, not the call.
         let _ = context.peer.notify_progress(note).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What all clients of a server share, and how one is served, over any stream.
+//! State that all clients of a server share, and how a client is served over any stream.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -11,23 +11,20 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Server;
-use super::outbox::{Hangup, Outbox};
+use super::outbox::{HangupDetector, Outbox};
 use crate::access::{Connection, SocketAccess};
-use crate::http;
 use crate::operator::{AuditEntry, AuditLog};
 use crate::policy;
 use crate::sessions::{Sessions, Settings};
-use crate::socket::{self, Clients, Listener};
 use crate::tools;
 use crate::tools::waiting::Waits;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::platform::processes;
 
-/// The tools that `--tools core` offers: what one terminal at a time needs.
+/// The tools of `--tools core`: what is needed for one terminal at a time.
 const CORE_TOOLS: [&str; 10] = [
     "close_session",
     "list_sessions",
@@ -41,18 +38,18 @@ const CORE_TOOLS: [&str; 10] = [
     "wait_for_text",
 ];
 
-/// How a server serves.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// When a wait answers `pending` to a client that asked for no progress.
+    /// Time after which a wait answers `pending` to a client that requested no progress.
     pub call_limit: Duration,
-    /// The names of the tools that are offered.
+    /// Names of the offered tools.
     pub tools: Vec<&'static str>,
     /// What the sessions are created with.
     pub sessions: Settings,
-    /// What programs in the terminals may do.
+    /// Access of programs in the terminals.
     pub socket_access: SocketAccess,
-    /// The log of all calls, if the operator wants one.
+    /// The audit log, if the policy configures one.
     pub audit: Option<AuditLog>,
 }
 
@@ -70,20 +67,20 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns whether `--tools core` was asked for, for its short list.
+    /// Returns whether the offered tools are those of `--tools core`, which are listed briefly.
     pub(super) fn is_core(&self) -> bool {
         self.tools == CORE_TOOLS
     }
 
-    pub(super) fn offer(&self, tool: &tools::Tool) -> bool {
+    pub(super) fn offers(&self, tool: &tools::Tool) -> bool {
         self.tools.contains(&tool.name)
     }
 }
 
-/// The tools of a choice: `core`, `all`, or names with commas between them.
+/// Parses `--tools`: `core`, `all`, or names separated by commas.
 ///
 /// # Errors
-/// If there is no such tool.
+/// If a tool is unknown.
 pub fn choose_tools(choice: &str) -> Result<Vec<&'static str>, String> {
     match choice {
         "all" => Ok(Options::default().tools),
@@ -99,49 +96,49 @@ fn tool_named(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// What all clients of a server share.
+/// State that all clients of a server share.
 #[derive(Debug)]
 pub struct Host {
     /// The terminals.
     pub sessions: Arc<Sessions>,
-    /// Those who are connected by a socket.
-    pub guests: Guests,
+    /// Number of clients connected by a socket.
+    pub client_count: ClientCount,
     pub(super) options: Options,
     pub(super) calls: Semaphore,
-    /// The calls in flight of each client, where the policy limits them.
+    /// Calls in flight per client, if the policy limits them.
     client_calls: Mutex<HashMap<Arc<str>, usize>>,
-    /// The calls that wait.
+    /// Calls that are waiting.
     pub(crate) waits: Arc<Waits>,
 }
 
-/// How many are connected, and since when nobody is.
+/// A counter of connected clients that can be awaited.
 #[derive(Debug)]
-pub struct Guests(watch::Sender<usize>);
+pub struct ClientCount(watch::Sender<usize>);
 
-/// Somebody who is connected, until it is dropped.
+/// A counted client, until this is dropped.
 #[derive(Debug)]
-pub struct Guest<'g>(&'g Guests);
+pub struct CountedClient<'g>(&'g ClientCount);
 
-impl Guests {
-    /// Somebody comes.
-    pub fn enter(&self) -> Guest<'_> {
+impl ClientCount {
+    /// Counts a client.
+    pub fn enter(&self) -> CountedClient<'_> {
         self.0.send_modify(|count| *count += 1);
-        Guest(self)
+        CountedClient(self)
     }
 
-    /// How many there are, and a way to hear of a change.
+    /// Returns a receiver for changes of the count.
     pub fn watch(&self) -> watch::Receiver<usize> {
         self.0.subscribe()
     }
 }
 
-impl Drop for Guest<'_> {
+impl Drop for CountedClient<'_> {
     fn drop(&mut self) {
         self.0.0.send_modify(|count| *count -= 1);
     }
 }
 
-/// A call in flight of a client, until it is dropped.
+/// A call in flight, counted until this is dropped.
 #[derive(Debug)]
 pub(super) struct ClientCall {
     host: Arc<Host>,
@@ -160,8 +157,7 @@ impl Drop for ClientCall {
     }
 }
 
-/// Passes reads through, and says when the stream ends: the protocol's crate would wait five seconds for
-/// running calls then.
+/// Signals EOF of the wrapped reader, because rmcp would wait five seconds for running calls then.
 struct EndReader<R> {
     inner: R,
     ended: CancellationToken,
@@ -184,12 +180,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for EndReader<R> {
 }
 
 impl Host {
-    /// A host without terminals.
+    /// Creates a host without terminals.
     pub fn new(mut options: Options) -> Arc<Host> {
         let sessions = Sessions::new(std::mem::take(&mut options.sessions));
         Arc::new(Host {
             sessions: Arc::new(sessions),
-            guests: Guests(watch::Sender::new(0)),
+            client_count: ClientCount(watch::Sender::new(0)),
             options,
             calls: Semaphore::new(policy::limits().calls),
             client_calls: Mutex::default(),
@@ -197,15 +193,15 @@ impl Host {
         })
     }
 
-    /// Serves one client until it goes away, which `hangup` tells too, or `ended` is cancelled.
+    /// Serves one client until EOF, a hangup or `ended`.
     ///
     /// # Errors
-    /// If the client does not speak the protocol.
+    /// If the client violates the protocol.
     pub async fn serve<R, W>(
         self: &Arc<Self>,
         reader: R,
         writer: W,
-        hangup: Hangup,
+        hangup: HangupDetector,
         connection: Connection,
         ended: CancellationToken,
     ) -> anyhow::Result<()>
@@ -229,33 +225,42 @@ impl Host {
         }
     }
 
-    /// Returns what programs in the terminals may do.
+    /// Serves standard input and output until EOF, a hangup or `ended`.
+    ///
+    /// # Errors
+    /// If the client violates the protocol.
+    pub async fn serve_stdio(self: &Arc<Self>, ended: CancellationToken) -> anyhow::Result<()> {
+        let (stdin, stdout) = rmcp::transport::stdio_pipes();
+        self.serve(stdin, stdout, HangupDetector::of_stdin(), Connection::stdio(), ended).await
+    }
+
+    /// Returns the access of programs in the terminals.
     pub fn socket_access(&self) -> SocketAccess {
         self.options.socket_access
     }
 
     /// Waits until no call is running.
-    pub async fn all_answered(&self) {
+    pub async fn wait_for_calls(&self) {
         let all = u32::try_from(policy::limits().calls).unwrap_or(u32::MAX);
         let _ = self.calls.acquire_many(all).await;
     }
 
-    /// Writes a call to the audit log, if there is one. `entry` makes its entry.
+    /// Writes an entry to the audit log, if there is one.
     pub(crate) fn audit(&self, entry: impl FnOnce() -> AuditEntry) {
         if let Some(audit) = &self.options.audit {
             audit.write(entry());
         }
     }
 
-    /// Returns whether calls are logged.
+    /// Returns whether there is an audit log.
     pub(super) fn has_audit(&self) -> bool {
         self.options.audit.is_some()
     }
 
-    /// Counts a call of a client in, until the answer is dropped.
+    /// Counts a call of a client until the result is dropped.
     ///
     /// # Errors
-    /// If the client has as many in flight as the policy allows.
+    /// If the client has as many calls in flight as the policy allows.
     pub(super) fn enter_call(
         self: &Arc<Self>,
         client: &Arc<str>,
@@ -265,8 +270,8 @@ impl Host {
         let count = calls.entry(Arc::clone(client)).or_default();
         if *count >= allowed {
             let message = format!(
-                "this client has {count} calls in flight, and limits.calls of the operator's policy allows {allowed}: \
-                 read the answers first"
+                "this client has {count} calls in progress, and limits.calls of the operator's policy allows \
+                 {allowed}: read their responses first"
             );
             return Err(ToolError::new("limit_reached", message));
         }
@@ -282,67 +287,4 @@ impl Host {
         }
         processes::end_orphans().await;
     }
-}
-
-/// Listens at a socket of our own, by which programs in the terminals signal; without one everything else works.
-fn listen(host: &Arc<Host>, ended: &CancellationToken) -> Option<JoinHandle<()>> {
-    match socket::program_path().and_then(Listener::bind) {
-        Ok(listener) => {
-            host.sessions.set_socket(listener.path());
-            let serving = listener.serve(Arc::clone(host), Clients::Programs, ended.clone());
-            Some(tokio::spawn(serving))
-        }
-        Err(error) => {
-            crate::log(&format!("no socket, so `awaitty signal` will not work: {error}"));
-            None
-        }
-    }
-}
-
-/// Serves somehow, and ends all programs then.
-async fn serve_until<T>(
-    host: Arc<Host>,
-    ended: CancellationToken,
-    serving: impl Future<Output = T>,
-) -> T {
-    let listening = listen(&host, &ended);
-    let served = serving.await;
-    ended.cancel();
-    host.shut_down().await;
-    if let Some(listening) = listening {
-        // It takes its file away.
-        let _ = listening.await;
-    }
-    served
-}
-
-/// Serves standard input and output, and a network if there is a listener, until the client goes away or `ended` is
-/// cancelled; ends all programs then.
-///
-/// # Errors
-/// If the client does not speak the protocol.
-pub async fn serve_stdio(
-    options: Options,
-    listener: Option<http::Listener>,
-    ended: CancellationToken,
-) -> anyhow::Result<()> {
-    let host = Host::new(options);
-    if let Some(listener) = listener {
-        tokio::spawn(listener.serve_host(Arc::clone(&host), ended.clone()));
-    }
-    let serving = {
-        let (host, ended) = (Arc::clone(&host), ended.clone());
-        async move {
-            let (stdin, stdout) = rmcp::transport::stdio_pipes();
-            host.serve(stdin, stdout, Hangup::of_stdin(), Connection::stdio(), ended).await
-        }
-    };
-    serve_until(host, ended, serving).await
-}
-
-/// Serves a network until `ended` is cancelled; ends all programs then.
-pub async fn serve_http(options: Options, listener: http::Listener, ended: CancellationToken) {
-    let host = Host::new(options);
-    let serving = listener.serve_host(Arc::clone(&host), ended.clone());
-    serve_until(host, ended, serving).await;
 }

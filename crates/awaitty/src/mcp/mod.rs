@@ -1,5 +1,5 @@
-//! MCP over stdio and sockets: translation only. What a tool does and takes is in `tools`; here it is listed, called
-//! and answered, with the traps of the protocol's crate taken care of.
+//! MCP: lists and calls the tools, and works around the traps of rmcp. What a tool does and takes is defined in
+//! `tools`.
 
 mod call;
 mod host;
@@ -7,8 +7,8 @@ mod outbox;
 mod prompts;
 mod resources;
 
-pub use host::{Guest, Guests, Host, Options, choose_tools, serve_http, serve_stdio};
-pub use outbox::Hangup;
+pub use host::{ClientCount, CountedClient, Host, Options, choose_tools};
+pub use outbox::HangupDetector;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ use crate::access::{Caller, Connection};
 use crate::tools::{self, Reply, Tool};
 use awaitty_terminal::ToolError;
 
-/// What a model reads before it has seen any tool.
+/// Instructions that a model reads before it uses any tool.
 const INSTRUCTIONS: &str = "\
 Runs terminal programs (shells, REPLs, TUIs, agent CLIs) and waits for what they do. Never sleep or poll.
 spawn starts a program. run_command runs a shell command and gives exactly its output and exit_code. send_input types; \
@@ -54,29 +54,31 @@ run_command 6000.
 Each entry of `keys` is one keystroke. `selected:` names the highlighted row. Pass a result's seq as `since` to see what changed. \
 session_id may be left out while one session runs; a pane of the user's tmux is one too (tmux:%3, see list_sessions).";
 
-/// One client's way to the host.
+/// The MCP handler of one client.
 #[derive(Debug)]
 pub struct Server {
     host: Arc<Host>,
     connection: Connection,
-    /// What it watches; the watching ends with it.
-    watched: Mutex<HashMap<String, DropGuard>>,
+    /// Subscribed resources. Dropping a guard ends the subscription.
+    subscriptions: Mutex<HashMap<String, DropGuard>>,
 }
 
-/// What of a result's `_meta` tells of its picture.
-pub const SHOWN: &str = "awaitty/shown";
+/// Key of the description of an image in a result's `_meta`.
+pub const IMAGE_META_KEY: &str = "awaitty/shown";
 
 fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
-    let (mut answer, structured, text) = match result {
+    let (mut call_result, structured, text) = match result {
         Ok(Reply { structured, text, image: Some(image) }) => {
-            // Clients that show structured content show nothing else, so what else there is to say goes with it.
+            // Clients that display structured content display nothing else, so a result with an image has none. Its
+            // data goes into `_meta`.
             let content = vec![
                 ContentBlock::text(text),
                 ContentBlock::image(BASE64_STANDARD.encode(&image.bytes), image.mime),
             ];
-            let mut answer = CallToolResult::success(content);
-            answer.meta = Some(MetaObject(JsonObject::from_iter([(SHOWN.to_owned(), structured)])));
-            return answer;
+            let meta = JsonObject::from_iter([(IMAGE_META_KEY.to_owned(), structured)]);
+            let mut call_result = CallToolResult::success(content);
+            call_result.meta = Some(MetaObject(meta));
+            return call_result;
         }
         Ok(Reply { structured, text, .. }) => {
             (CallToolResult::success(Vec::new()), structured, text)
@@ -86,14 +88,14 @@ fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
             (CallToolResult::error(Vec::new()), json!({ "code": code, "message": message }), text)
         }
     };
-    answer.structured_content = Some(structured);
-    answer.content = vec![ContentBlock::text(text)];
-    answer
+    call_result.structured_content = Some(structured);
+    call_result.content = vec![ContentBlock::text(text)];
+    call_result
 }
 
-/// Returns a tool as clients see it; briefly for a client that has asked for a short list.
+/// Converts a tool for the tool list, with a short schema if `is_brief`.
 fn listed(tool: &Tool, is_brief: bool) -> ListedTool {
-    // What is left out has its default: a tool may write, destroy and reach the world, and is not idempotent.
+    // Omitted hints have their default: a tool may write, destroy and access the network, and is not idempotent.
     let hints = match tool.read_only {
         true => ToolAnnotations::new().read_only(true).open_world(false),
         false if tool.idempotent => {
@@ -141,7 +143,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let host = &*self.host;
-        let tool = tools::find(&request.name).filter(|tool| host.options.offer(tool));
+        let tool = tools::find(&request.name).filter(|tool| host.options.offers(tool));
         let tool = tool.or_else(|| tools::find_own(&request.name));
         let Some(tool) = tool else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None));
@@ -224,18 +226,18 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let (host, uri) = (Arc::clone(&self.host), request.uri);
-        let now = resources::now(&host.sessions, &uri);
-        let now = self.use_resource("resources/subscribe", &uri, &context, now);
-        let (now, peer) = (now.await.map_err(not_found)?, context.peer);
+        let version = resources::version(&host.sessions, &uri);
+        let version = self.use_resource("resources/subscribe", &uri, &context, version);
+        let (version, peer) = (version.await.map_err(not_found)?, context.peer);
         let ended = CancellationToken::new();
-        self.watched().insert(uri.clone(), ended.clone().drop_guard());
+        self.subscriptions().insert(uri.clone(), ended.clone().drop_guard());
         tokio::spawn(ended.run_until_cancelled_owned(async move {
             let changed = ResourceUpdatedNotificationParam::new(uri.clone());
-            let tell = move || -> BoxFuture<'static, bool> {
+            let notify = move || -> BoxFuture<'static, bool> {
                 let (peer, changed) = (peer.clone(), changed.clone());
                 Box::pin(async move { peer.notify_resource_updated(changed).await.is_ok() })
             };
-            let _ = resources::watch(&host.sessions, &uri, Some(now), tell).await;
+            let _ = resources::watch(&host.sessions, &uri, Some(version), notify).await;
         }));
         Ok(())
     }
@@ -245,7 +247,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.watched().remove(&request.uri);
+        self.subscriptions().remove(&request.uri);
         Ok(())
     }
 
@@ -263,24 +265,25 @@ impl ServerHandler for Server {
             let (host, sink) = (Arc::clone(&self.host), context.sink().clone());
             async move {
                 let changed = uri.clone();
-                let tell = move || -> BoxFuture<'static, bool> {
+                let notify = move || -> BoxFuture<'static, bool> {
                     let (sink, uri) = (sink.clone(), changed.clone());
                     Box::pin(async move { sink.notify_resource_updated(uri).await.is_ok() })
                 };
-                // That we watch was said before we are asked to; what changed in between is not lost so.
-                let _ = resources::watch(&host.sessions, &uri, None, tell).await;
+                // The client got its confirmation earlier, and the resource may have changed since. So the first
+                // notification is sent at once.
+                let _ = resources::watch(&host.sessions, &uri, None, notify).await;
             }
         };
         let watching = futures::future::join_all(uris.into_iter().map(watch));
         tokio::select! {
             () = context.cancelled() => {}
-            // A terminal that is gone is watched no more; the stream stays until it is cancelled.
+            // A closed terminal ends its watch, but the stream stays open until the client cancels it.
             _ = watching => context.cancelled().await,
         }
         Ok(())
     }
 
-    /// A known method whose parameters do not parse comes here.
+    /// rmcp calls this for known methods with malformed parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -297,28 +300,28 @@ impl ServerHandler for Server {
 
 impl Server {
     pub(crate) fn new(host: Arc<Host>, connection: Connection) -> Server {
-        Server { host, connection, watched: Mutex::default() }
+        Server { host, connection, subscriptions: Mutex::default() }
     }
 
     fn offers(&self, tool: &Tool) -> bool {
-        self.host.options.offer(tool)
+        self.host.options.offers(tool)
             && self.host.sessions.policy().allows_tool(tool.name)
             && self.connection.caller.may_call(tool)
     }
 
-    /// Checks that the caller may read resources, which are of all sessions.
+    /// Checks that the caller may read resources, which cover all sessions.
     fn check_resources(&self) -> Result<(), ToolError> {
         match self.connection.caller {
             Caller::User | Caller::Reader => Ok(()),
             Caller::Program(_) => Err(ToolError::new(
                 "denied",
-                "a program in a terminal reads its own session with the tools snapshot and read_output",
+                "programs in a terminal cannot read resources: use the tools snapshot and read_output",
             )),
         }
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<String, DropGuard>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, DropGuard>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,9 @@
-//! A client that asks and does not listen is heard no further, so that what it has not been told is bounded.
+//! Backpressure for clients that send requests and do not read the responses.
 //!
-//! The protocol's crate makes a task of each request and of each answer that waits to be written. Whoever asked for large
-//! screens and read nothing would have us keep them all. So requests are counted from when they are read until their
-//! answers are written. Nothing more is read while there are many that will be answered by themselves, and while many are
-//! open and something cannot be written. Waits that run for hours hold up nobody as long as their client reads.
+//! rmcp spawns a task for each request and for each response that waits to be written. A client that requests large
+//! screens and reads nothing would make the server buffer all of them. So requests are counted from reading them until
+//! their responses are written. Reading stops while many brief requests are open, and while many are open and a write
+//! is blocked. Waits that run for hours block nothing as long as their client reads.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,32 +22,31 @@ use tokio_util::sync::CancellationToken;
 
 use crate::policy;
 
-/// What a client has asked and was not told.
+/// Requests without a written response.
 #[derive(Debug, Default)]
-struct Open {
-    /// Requests that are being worked on, and which of them are brief. By id, as in the protocol's crate: one that is used
-    /// twice is answered once.
-    asked: HashMap<RequestId, bool>,
-    /// How many are brief.
+struct OpenRequests {
+    /// Requests in progress, and whether each is brief. Keyed by ID as in rmcp: a reused ID gets one response.
+    by_id: HashMap<RequestId, bool>,
+    /// Number of brief requests in progress.
     brief: usize,
-    /// Messages that are to be written.
+    /// Messages that wait to be written.
     unwritten: usize,
 }
 
-impl Open {
+impl OpenRequests {
     fn is_full(&self) -> bool {
         self.brief >= policy::UNTOLD_MAX
-            || self.unwritten > 0 && self.asked.len() + self.unwritten >= policy::UNTOLD_MAX
+            || self.unwritten > 0 && self.by_id.len() + self.unwritten >= policy::UNTOLD_MAX
     }
 
-    fn begin(&mut self, id: RequestId, is_brief: bool) {
-        self.end(&id);
+    fn add(&mut self, id: RequestId, is_brief: bool) {
+        self.remove(&id);
         self.brief += usize::from(is_brief);
-        self.asked.insert(id, is_brief);
+        self.by_id.insert(id, is_brief);
     }
 
-    fn end(&mut self, id: &RequestId) {
-        self.brief -= usize::from(self.asked.remove(id) == Some(true));
+    fn remove(&mut self, id: &RequestId) {
+        self.brief -= usize::from(self.by_id.remove(id) == Some(true));
     }
 }
 
@@ -69,87 +68,89 @@ fn is_brief(request: &ClientRequest) -> bool {
     }
 }
 
-/// A second look at where a client's requests come from, which tells its end while nothing is read.
+/// Detects the hangup of a client while nothing is read from it.
 #[derive(Debug)]
-pub enum Hangup {
-    /// A pipe.
+pub enum HangupDetector {
+    /// A duplicate of the client's pipe.
     Pipe(pipe::Receiver),
-    /// A socket.
+    /// A duplicate of the client's socket.
     Socket(UnixStream),
-    /// Something that does not tell, as a file.
+    /// A source without a hangup event, such as a file.
     Unknown,
 }
 
-impl Hangup {
-    /// Of standard input.
-    pub(super) fn of_stdin() -> Hangup {
-        // Opened anew, because whoever has the other end shares the flags of what we were given.
+impl HangupDetector {
+    /// Watches standard input.
+    pub(super) fn of_stdin() -> HangupDetector {
+        // Reopened, because O_NONBLOCK on the inherited descriptor would affect all processes that share it.
         let opened = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0");
-        opened.map_or(Hangup::Unknown, Hangup::Pipe)
+        opened.map_or(HangupDetector::Unknown, HangupDetector::Pipe)
     }
 
-    /// Of a socket.
-    pub(crate) fn of_socket(stream: &UnixStream) -> Hangup {
-        let again = stream.as_fd().try_clone_to_owned();
-        let again = again.and_then(|fd| UnixStream::from_std(fd.into()));
-        again.map_or(Hangup::Unknown, Hangup::Socket)
+    /// Watches a socket.
+    pub(crate) fn of_socket(stream: &UnixStream) -> HangupDetector {
+        let duplicate = stream.as_fd().try_clone_to_owned();
+        let duplicate = duplicate.and_then(|fd| UnixStream::from_std(fd.into()));
+        duplicate.map_or(HangupDetector::Unknown, HangupDetector::Socket)
     }
 
-    /// Waits until nobody is at the other end, whatever there is still to be read.
-    async fn hung_up(&self) {
+    /// Waits until the other end is closed, even if unread data is left.
+    async fn wait_for_hangup(&self) {
         loop {
             let ready = match self {
-                Hangup::Pipe(pipe) => pipe.ready(Interest::READABLE).await,
-                Hangup::Socket(socket) => socket.ready(Interest::READABLE).await,
-                Hangup::Unknown => return std::future::pending().await,
+                HangupDetector::Pipe(pipe) => pipe.ready(Interest::READABLE).await,
+                HangupDetector::Socket(socket) => socket.ready(Interest::READABLE).await,
+                HangupDetector::Unknown => return std::future::pending().await,
             };
             match ready {
                 Ok(ready) if ready.is_read_closed() => return,
                 Ok(_) => {}
                 Err(_) => return std::future::pending().await,
             }
-            // Only that there is something to read, which is forgotten until there is more. A read that is not made tells
-            // the reactor so.
-            let again = io::Error::from(io::ErrorKind::WouldBlock);
+            // The stream is readable but not closed. A read that reports WouldBlock clears the readiness, so that
+            // `ready` waits for the next event.
+            let would_block = io::Error::from(io::ErrorKind::WouldBlock);
             let _ = match self {
-                Hangup::Pipe(pipe) => pipe.try_io(|| Err::<(), _>(again)),
-                Hangup::Socket(socket) => socket.try_io(Interest::READABLE, || Err::<(), _>(again)),
-                Hangup::Unknown => Ok(()),
+                HangupDetector::Pipe(pipe) => pipe.try_io(|| Err::<(), _>(would_block)),
+                HangupDetector::Socket(socket) => {
+                    socket.try_io(Interest::READABLE, || Err::<(), _>(would_block))
+                }
+                HangupDetector::Unknown => Ok(()),
             };
         }
     }
 }
 
-/// A client's transport, and what it was not told yet.
+/// A transport with backpressure.
 pub(super) struct Outbox<T> {
     inner: T,
-    hangup: Hangup,
+    hangup: HangupDetector,
     ended: CancellationToken,
-    /// It went away without reading what it asked for, so that this will never be written.
-    is_deaf: CancellationToken,
-    open: Arc<watch::Sender<Open>>,
+    /// Cancelled on hangup: pending writes will never finish.
+    is_abandoned: CancellationToken,
+    requests: Arc<watch::Sender<OpenRequests>>,
 }
 
 impl<T> Outbox<T> {
-    /// Bounds what a client is not told; `ended` is cancelled when it has gone.
-    pub(super) fn new(inner: T, hangup: Hangup, ended: CancellationToken) -> Outbox<T> {
-        let (is_deaf, open) = (CancellationToken::new(), Arc::default());
-        Outbox { inner, hangup, ended, is_deaf, open }
+    /// Wraps a transport; `ended` is cancelled when the client hangs up.
+    pub(super) fn new(inner: T, hangup: HangupDetector, ended: CancellationToken) -> Outbox<T> {
+        let (is_abandoned, requests) = (CancellationToken::new(), Arc::default());
+        Outbox { inner, hangup, ended, is_abandoned, requests }
     }
 
-    /// Takes down what was read.
-    fn note(&self, message: &RxJsonRpcMessage<RoleServer>) {
+    /// Updates the counts for a received message.
+    fn count_message(&self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
             JsonRpcMessage::Request(request) => {
                 let is_brief = is_brief(&request.request);
-                self.open.send_modify(|open| open.begin(request.id.clone(), is_brief));
+                self.requests.send_modify(|requests| requests.add(request.id.clone(), is_brief));
             }
             JsonRpcMessage::Notification(note) => {
-                // What was cancelled is not answered.
+                // A cancelled request gets no response.
                 if let ClientNotification::CancelledNotification(cancelled) = &note.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open.send_modify(|open| open.end(id));
+                    self.requests.send_modify(|requests| requests.remove(id));
                 }
             }
             _ => {}
@@ -157,12 +158,12 @@ impl<T> Outbox<T> {
     }
 }
 
-/// A message that is to be written, until it is dropped.
-struct Unwritten(Arc<watch::Sender<Open>>);
+/// A message to be written, counted until this is dropped.
+struct Unwritten(Arc<watch::Sender<OpenRequests>>);
 
 impl Drop for Unwritten {
     fn drop(&mut self) {
-        self.0.send_modify(|open| open.unwritten -= 1);
+        self.0.send_modify(|requests| requests.unwritten -= 1);
     }
 }
 
@@ -178,21 +179,21 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Outb
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        self.open.send_modify(|open| {
-            open.unwritten += 1;
+        self.requests.send_modify(|requests| {
+            requests.unwritten += 1;
             if let Some(id) = id {
-                open.end(id);
+                requests.remove(id);
             }
         });
-        let unwritten = Unwritten(Arc::clone(&self.open));
+        let unwritten = Unwritten(Arc::clone(&self.requests));
         let (sending, ended) = (self.inner.send(message), self.ended.clone());
-        let is_deaf = self.is_deaf.clone();
+        let is_abandoned = self.is_abandoned.clone();
         async move {
-            // The end of a client waits for what is being written.
-            let sent = is_deaf.run_until_cancelled_owned(sending).await;
+            // The end of a client waits for pending writes, which a hangup must cancel.
+            let sent = is_abandoned.run_until_cancelled_owned(sending).await;
             let sent = sent.unwrap_or_else(|| Err(io::ErrorKind::BrokenPipe.into()));
             drop(unwritten);
-            // There is nobody to tell anything.
+            // The client cannot receive anything.
             if sent.is_err() {
                 ended.cancel();
             }
@@ -201,19 +202,19 @@ impl<T: Transport<RoleServer, Error = io::Error>> Transport<RoleServer> for Outb
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let mut open = self.open.subscribe();
-        let room = async move { drop(open.wait_for(|open| !open.is_full()).await) };
+        let mut requests = self.requests.subscribe();
+        let has_room = async move { drop(requests.wait_for(|requests| !requests.is_full()).await) };
         tokio::select! {
             biased;
-            () = room => {}
-            () = self.hangup.hung_up() => {
-                self.is_deaf.cancel();
+            () = has_room => {}
+            () = self.hangup.wait_for_hangup() => {
+                self.is_abandoned.cancel();
                 self.ended.cancel();
                 return None;
             }
         }
         let message = self.inner.receive().await?;
-        self.note(&message);
+        self.count_message(&message);
         Some(message)
     }
 
@@ -230,60 +231,64 @@ mod tests {
 
     use super::*;
 
-    const ASK: &str = r#"{"jsonrpc":"2.0","method":"ping","id":"#;
+    const PING: &str = r#"{"jsonrpc":"2.0","method":"ping","id":"#;
     const CANCEL: &str =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
 
-    fn answer(id: i64) -> TxJsonRpcMessage<RoleServer> {
-        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-        serde_json::from_str(&answer).expect("it is an answer")
+    fn response(id: i64) -> TxJsonRpcMessage<RoleServer> {
+        let response = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+        serde_json::from_str(&response).expect("valid response")
     }
 
     #[tokio::test]
-    async fn who_does_not_listen_is_not_heard() {
-        // Nobody reads from what is written, of which there is room for less than an answer.
-        let (mut client, asked) = tokio::io::duplex(1 << 20);
-        let (told, mut listener) = tokio::io::duplex(8);
-        let (look, end) = UnixStream::pair().expect("there are sockets");
+    async fn a_client_that_does_not_read_is_not_read_from() {
+        // The client does not read, and the pipe has less room than one response needs.
+        let (mut client, requests) = tokio::io::duplex(1 << 20);
+        let (responses, mut response_reader) = tokio::io::duplex(8);
+        let (watched, other_end) = UnixStream::pair().expect("a socket pair");
         let ended = CancellationToken::new();
-        let transport = AsyncRwTransport::new_server(asked, told);
-        let mut outbox = Outbox::new(transport, Hangup::of_socket(&look), ended.clone());
+        let transport = AsyncRwTransport::new_server(requests, responses);
+        let mut outbox = Outbox::new(transport, HangupDetector::of_socket(&watched), ended.clone());
         for id in 0..policy::UNTOLD_MAX {
-            client.write_all(format!("{ASK}{id}}}\n").as_bytes()).await.expect("there is room");
+            client.write_all(format!("{PING}{id}}}\n").as_bytes()).await.expect("room in the pipe");
         }
-        let more = format!("{CANCEL}\n{ASK}-1}}\n{ASK}-1}}\n{ASK}-2}}\n{ASK}-3}}\n");
-        client.write_all(more.as_bytes()).await.expect("there is room");
+        let more = format!("{CANCEL}\n{PING}-1}}\n{PING}-1}}\n{PING}-2}}\n{PING}-3}}\n");
+        client.write_all(more.as_bytes()).await.expect("room in the pipe");
         for _ in 1..policy::UNTOLD_MAX {
-            outbox.receive().await.expect("it is a request");
+            outbox.receive().await.expect("a request");
         }
-        let mut telling = Box::pin(outbox.send(answer(1)));
-        assert!(poll!(telling.as_mut()).is_pending());
-        // The last one that may be open, with the answer that is not read.
-        outbox.receive().await.expect("it is a request");
+        let mut sending = Box::pin(outbox.send(response(1)));
+        assert!(poll!(sending.as_mut()).is_pending());
+        // The last request below the limit, with the unread response.
+        outbox.receive().await.expect("a request");
         assert!(poll!(Box::pin(outbox.receive())).is_pending());
-        listener.read_exact(&mut [0; 8]).await.expect("some of it is there");
-        assert!(poll!(telling.as_mut()).is_pending());
+        response_reader.read_exact(&mut [0; 8]).await.expect("a partial response");
+        assert!(poll!(sending.as_mut()).is_pending());
         assert!(poll!(Box::pin(outbox.receive())).is_pending());
-        // Nobody is there any more, which is told although there is something to be read.
-        drop((end, client));
+        // The client disconnects, which is detected although unread data is left.
+        drop((other_end, client));
         assert!(outbox.receive().await.is_none());
         assert!(ended.is_cancelled());
-        // What nobody will read is written no further, and counts no more.
-        assert!(telling.await.is_err());
+        // The blocked write is cancelled and not counted any more.
+        assert!(sending.await.is_err());
         assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Notification(_))));
-        assert_eq!(outbox.open.borrow().asked.len(), policy::UNTOLD_MAX - 2, "one was cancelled");
-        // Of those that are brief there may be as many, whatever is written; an id that is used twice is one.
+        assert_eq!(
+            outbox.requests.borrow().by_id.len(),
+            policy::UNTOLD_MAX - 2,
+            "one was cancelled"
+        );
+        // As many brief requests are allowed, regardless of writes; a reused ID counts once.
         for _ in 0..3 {
             assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Request(_))));
         }
-        assert!(outbox.receive().await.is_none(), "it is not read");
+        assert!(outbox.receive().await.is_none(), "not read any more");
     }
 
     #[test]
     fn what_waits_is_not_brief() {
         let is_brief = |method: &str, params: serde_json::Value| {
             let request = serde_json::json!({"method": method, "params": params});
-            is_brief(&serde_json::from_value(request).expect("it is a request"))
+            is_brief(&serde_json::from_value(request).expect("a request"))
         };
         let call = |tool: &str, arguments: serde_json::Value| {
             is_brief("tools/call", serde_json::json!({"name": tool, "arguments": arguments}))

@@ -1,4 +1,4 @@
-//! Screens and outputs as resources: listed, read, completed, and watched.
+//! Screens and output as MCP resources: list, read, completion and subscription.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,43 +14,43 @@ use crate::text;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
 
-/// Whoever watches a screen hears of it no more often than this.
+/// Minimum time between two update notifications of a resource.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What tells one state of a resource from another.
-pub(super) type State = (Seq, u64);
+/// Version of a resource: the seq of the frame, and for output the last line number.
+pub(super) type ResourceVersion = (Seq, u64);
 
-/// What a resource shows of a terminal.
+/// The kind of a terminal that a resource shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum ResourceKind {
     Screen,
     Output,
 }
 
-impl Part {
-    /// Returns the tool that shows the same. The policy's rule about it holds for the resource, too.
+impl ResourceKind {
+    /// Returns the tool that shows the same. Its policy rule applies to the resource, too.
     fn tool(self) -> &'static str {
         match self {
-            Part::Screen => "snapshot",
-            Part::Output => "read_output",
+            ResourceKind::Screen => "snapshot",
+            ResourceKind::Output => "read_output",
         }
     }
 }
 
-const PARTS: [(&str, &str, Part); 2] = [
-    ("screen://", "The screen as text", Part::Screen),
-    ("output://", "The lines of output, also those that left the screen", Part::Output),
+const KINDS: [(&str, &str, ResourceKind); 2] = [
+    ("screen://", "The screen as text", ResourceKind::Screen),
+    ("output://", "The lines of output, also those that left the screen", ResourceKind::Output),
 ];
 
-fn is_allowed(sessions: &Sessions, part: Part) -> bool {
-    sessions.policy().check_tool(part.tool()).is_ok()
+fn is_allowed(sessions: &Sessions, kind: ResourceKind) -> bool {
+    sessions.policy().check_tool(kind.tool()).is_ok()
 }
 
 /// Returns the resources that the policy allows: two per terminal.
 pub(super) fn list(sessions: &Sessions) -> Vec<Resource> {
     let of = |entry: &Arc<Entry>| {
         let (id, label) = (entry.id.clone(), text::visible(entry.label()));
-        let allowed = PARTS.into_iter().filter(|(.., part)| is_allowed(sessions, *part));
+        let allowed = KINDS.into_iter().filter(|(.., kind)| is_allowed(sessions, *kind));
         let resources = allowed.map(|(scheme, what, _)| {
             Resource::new(
                 format!("{scheme}{id}"),
@@ -64,32 +64,34 @@ pub(super) fn list(sessions: &Sessions) -> Vec<Resource> {
     sessions.all().iter().flat_map(of).collect()
 }
 
-/// What their addresses look like.
+/// Returns the URI templates.
 pub(super) fn templates() -> Vec<ResourceTemplate> {
-    let template = |(scheme, what, _): (&str, &str, Part)| {
+    let template = |(scheme, what, _): (&str, &str, ResourceKind)| {
         ResourceTemplate::new(format!("{scheme}{{session_id}}"), scheme.trim_end_matches("://"))
             .with_description(what)
             .with_mime_type("text/plain")
     };
-    PARTS.map(template).into()
+    KINDS.map(template).into()
 }
 
-async fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, Part), ToolError> {
-    for (scheme, _, part) in PARTS {
+async fn find(sessions: &Sessions, uri: &str) -> Result<(Arc<Entry>, ResourceKind), ToolError> {
+    for (scheme, _, kind) in KINDS {
         if let Some(id) = uri.strip_prefix(scheme) {
-            sessions.policy().check_tool(part.tool())?;
-            return Ok((sessions.find(Some(id)).await?, part));
+            sessions.policy().check_tool(kind.tool())?;
+            return Ok((sessions.find(Some(id)).await?, kind));
         }
     }
-    Err(ToolError::argument(format!("{uri:?} is no resource: use screen://ID or output://ID")))
+    let message =
+        format!("{uri:?} is not a resource: use screen://SESSION_ID or output://SESSION_ID");
+    Err(ToolError::argument(message))
 }
 
-/// The text of a resource.
+/// Returns the text of a resource.
 pub(super) async fn read(sessions: &Sessions, uri: &str) -> Result<String, ToolError> {
-    let (entry, part) = find(sessions, uri).await?;
-    let whole = entry.handle.call(move |driver| match part {
-        Part::Screen => driver.session().frame().text(),
-        Part::Output => driver.session().last_lines(policy::READ_LINES_MAX).join("\n"),
+    let (entry, kind) = find(sessions, uri).await?;
+    let whole = entry.handle.call(move |driver| match kind {
+        ResourceKind::Screen => driver.session().frame().text(),
+        ResourceKind::Output => driver.session().last_lines(policy::READ_LINES_MAX).join("\n"),
     });
     let whole = whole.await.ok_or_else(ToolError::gone)?;
     let lines: Vec<String> = whole.lines().map(text::visible).collect();
@@ -97,53 +99,53 @@ pub(super) async fn read(sessions: &Sessions, uri: &str) -> Result<String, ToolE
     Ok(text::cut(lines.join("\n"), policy::limits().result_chars, how))
 }
 
-/// Returns the IDs and names of terminals with a resource that begin like that.
-pub(super) fn complete(sessions: &Sessions, begun: &str) -> Vec<String> {
-    if !PARTS.iter().any(|(.., part)| is_allowed(sessions, *part)) {
+/// Returns the IDs and names of terminals that start with `prefix`.
+pub(super) fn complete(sessions: &Sessions, prefix: &str) -> Vec<String> {
+    if !KINDS.iter().any(|(.., kind)| is_allowed(sessions, *kind)) {
         return Vec::new();
     }
     let all = sessions.all();
     let names = all.iter().flat_map(|entry| [Some(entry.id.clone()), entry.name.clone()]);
-    names.flatten().filter(|name| name.starts_with(begun)).take(policy::COMPLETIONS_MAX).collect()
+    names.flatten().filter(|name| name.starts_with(prefix)).take(policy::COMPLETIONS_MAX).collect()
 }
 
-/// What a resource is now, to be told of what comes after.
+/// Returns the current version of a resource.
 ///
 /// # Errors
-/// If there is no such resource.
-pub(super) async fn now(sessions: &Sessions, uri: &str) -> Result<State, ToolError> {
-    let (entry, part) = find(sessions, uri).await?;
-    entry.handle.call(move |driver| state(driver, part)).await.ok_or_else(ToolError::gone)
+/// If the resource is unknown.
+pub(super) async fn version(sessions: &Sessions, uri: &str) -> Result<ResourceVersion, ToolError> {
+    let (entry, kind) = find(sessions, uri).await?;
+    entry.handle.call(move |driver| version_of(driver, kind)).await.ok_or_else(ToolError::gone)
 }
 
-/// Tells of each change of a resource since it was `told`, until its terminal goes away. Whoever cannot say
-/// since when is told once at the beginning.
+/// Calls `notify` after each change of a resource since `notified`, until its terminal is closed or `notify` returns
+/// false. Without `notified` the first call is immediate.
 ///
 /// # Errors
-/// If there is no such resource.
+/// If the resource is unknown.
 pub(super) async fn watch(
     sessions: &Sessions,
     uri: &str,
-    mut told: Option<State>,
-    tell: impl Fn() -> BoxFuture<'static, bool> + Send,
+    mut notified: Option<ResourceVersion>,
+    notify: impl Fn() -> BoxFuture<'static, bool> + Send,
 ) -> Result<(), ToolError> {
-    let (entry, part) = find(sessions, uri).await?;
+    let (entry, kind) = find(sessions, uri).await?;
     let any = Arc::new(Pattern::new(".", "")?);
     loop {
         let any = Arc::clone(&any);
         let start = move |driver: &mut Driver| {
-            // Looking and waiting are one step, so nothing falls between them.
-            if Some(state(driver, part)) != told {
+            // Comparing and starting the wait in one step leaves no gap between them.
+            if Some(version_of(driver, kind)) != notified {
                 return Ok(None);
             }
-            let condition = match part {
-                Part::Screen => Condition::Change {
+            let condition = match kind {
+                ResourceKind::Screen => Condition::Change {
                     stable: Duration::ZERO,
                     styles: Styles::Text,
                     ignore: Vec::new(),
                 },
-                // Lines that are the same as before move the screen without changing it.
-                Part::Output => Condition::Text(any),
+                // Repeated identical lines scroll the screen without changing it.
+                ResourceKind::Output => Condition::Text(any),
             };
             let spec = Spec { condition, since: Since::Now, deadline: None };
             driver.start_wait(spec, policy::TIMEOUT_MAX).map(Some)
@@ -154,22 +156,22 @@ pub(super) async fn watch(
             let Some(ended) = running.ended().await else { return Ok(()) };
             over = matches!(ended.outcome, Outcome::Exited | Outcome::Closed);
         }
-        let Some(now) = entry.handle.call(move |driver| state(driver, part)).await else {
+        let Some(now) = entry.handle.call(move |driver| version_of(driver, kind)).await else {
             return Ok(());
         };
-        told = Some(now);
-        if !tell().await || over {
+        notified = Some(now);
+        if !notify().await || over {
             return Ok(());
         }
-        // What changes meanwhile is told once, afterwards.
+        // Further changes in this interval are covered by one notification.
         tokio::time::sleep_until(Instant::now() + UPDATE_INTERVAL).await;
     }
 }
 
-/// What tells one state of a resource from another: the frame, and for the output how far it has come.
-fn state(driver: &mut Driver, part: Part) -> State {
+/// Returns the current version of a kind.
+fn version_of(driver: &mut Driver, kind: ResourceKind) -> ResourceVersion {
     let session = driver.session();
     let screen = session.screen();
     let bottom = screen.line(screen.cursor().row).0;
-    (session.frame().seq(), if part == Part::Output { bottom } else { 0 })
+    (session.frame().seq(), if kind == ResourceKind::Output { bottom } else { 0 })
 }

@@ -1,7 +1,7 @@
-//! The audit log: a line of JSON for each call, appended by a thread of its own.
+//! The audit log: one line of JSON per call, appended by a thread.
 //!
-//! A call never waits for the log. If the disk is slower than the calls, entries are dropped, and the next line that is
-//! written says how many.
+//! A call never waits for the log. If the disk is too slow, entries are dropped, and the next line contains their
+//! number.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -17,16 +17,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-/// Entries that wait to be written: seconds of the fastest client.
+/// Entries waiting to be written: several seconds of a fast client.
 const QUEUE_MAX: usize = 10_000;
 
-/// Bytes of a log before it is rotated: about a hundred thousand calls.
+/// Bytes of a log before it is rotated: about 100,000 calls.
 const FILE_BYTES_MAX: u64 = 32 << 20;
 
-/// Rotated logs that are kept: `FILE.1` is the newest.
+/// Rotated logs that are kept; `FILE.1` is the newest.
 const ROTATED_MAX: u32 = 5;
 
-/// Characters of a text among the arguments. The rest of a long paste says little.
+/// Characters of a logged text argument. The rest of a long paste is of little use.
 const TEXT_CHARS_MAX: usize = 1_000;
 
 /// How long the thread lets entries gather, so that a busy client wakes it 50 times a second and not with each call. An entry
@@ -36,8 +36,8 @@ const GATHER: Duration = Duration::from_millis(20);
 /// How long the end of the server waits for the log.
 const FINISH_MAX: Duration = Duration::from_millis(500);
 
-/// Parameters that hold what is typed.
-const TYPED: [&str; 5] = ["input", "keys", "paste", "text", "run"];
+/// Parameters that contain typed text.
+const TYPED_PARAMETERS: [&str; 5] = ["input", "keys", "paste", "text", "run"];
 
 /// The client that made a call.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -54,7 +54,7 @@ pub struct Who {
 /// A call, as the log has it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
-    /// When it ended, in milliseconds since 1970.
+    /// Time of the end of the call, in milliseconds since 1970.
     pub time_ms: u64,
     /// The client.
     pub who: Who,
@@ -62,18 +62,18 @@ pub struct Entry {
     pub tool: String,
     /// The arguments, without secrets.
     pub arguments: Value,
-    /// The session that it was about.
+    /// The session, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The outcome of a wait, `ok`, or the code of an error.
+    /// The outcome of a wait, `ok`, or an error code.
     pub outcome: String,
-    /// The message of an error.
+    /// The error message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The frame that it was answered with.
+    /// The seq of the frame in the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
-    /// How long it took.
+    /// Duration of the call.
     pub elapsed_ms: u64,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn redact(arguments: &mut Value, is_typed_hidden: bool) {
                         variables.values_mut().for_each(|value| *value = json!("…"));
                     }
                     Value::Bool(_) | Value::Null => {}
-                    _ if is_typed_hidden && TYPED.contains(&name.as_str()) => {
+                    _ if is_typed_hidden && TYPED_PARAMETERS.contains(&name.as_str()) => {
                         *value = json!("(echo off)");
                     }
                     value => redact(value, is_typed_hidden),
@@ -105,21 +105,21 @@ pub(crate) fn redact(arguments: &mut Value, is_typed_hidden: bool) {
     }
 }
 
-enum Job {
+enum WriterJob {
     Write(Box<Entry>),
     Finish(oneshot::Sender<()>),
 }
 
-/// A log that is open.
+/// An open audit log.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
-    jobs: SyncSender<Job>,
+    jobs: SyncSender<WriterJob>,
     dropped: Arc<AtomicU64>,
     thread: Thread,
 }
 
 impl AuditLog {
-    /// Opens a log, for its owner alone, and starts its thread.
+    /// Opens a log with mode 0600, and starts its thread.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -135,30 +135,30 @@ impl AuditLog {
         let mut writer = Writer::open(path, bytes_max).map_err(named)?;
         let (jobs, received) = sync_channel(queue_max);
         let dropped = Arc::new(AtomicU64::new(0));
-        let of_thread = Arc::clone(&dropped);
+        let thread_dropped = Arc::clone(&dropped);
         let thread = std::thread::Builder::new()
             .name("audit".to_owned())
-            .spawn(move || writer.run(&received, &of_thread))
+            .spawn(move || writer.run(&received, &thread_dropped))
             .map_err(named)?;
         Ok(AuditLog { jobs, dropped, thread: thread.thread().clone() })
     }
 
-    /// Hands an entry to the log.
+    /// Queues an entry, or drops it if the queue is full.
     pub fn write(&self, entry: Entry) {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-            self.jobs.try_send(Job::Write(Box::new(entry)))
+            self.jobs.try_send(WriterJob::Write(Box::new(entry)))
         {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until all entries are written, but not for long.
+    /// Waits until all entries are written, up to [`FINISH_MAX`].
     pub async fn finish(&self) {
         let (done, is_done) = oneshot::channel();
         let jobs = self.jobs.clone();
         let finish = async {
-            // The queue may be full, and a full one blocks.
-            let sent = tokio::task::spawn_blocking(move || jobs.send(Job::Finish(done)));
+            // Sending to a full queue blocks.
+            let sent = tokio::task::spawn_blocking(move || jobs.send(WriterJob::Finish(done)));
             let _ = sent.await;
             self.thread.unpark();
             let _ = is_done.await;
@@ -179,14 +179,14 @@ struct Writer {
     file: File,
     bytes: u64,
     bytes_max: u64,
-    /// Why the last line could not be written.
+    /// The last write failed.
     failed: bool,
 }
 
 impl Writer {
     fn open(path: &Path, bytes_max: u64) -> io::Result<Writer> {
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-        // A log that was there may have another mode.
+        // An existing log may have another mode.
         if file.metadata()?.is_file() {
             file.set_permissions(Permissions::from_mode(0o600))?;
         }
@@ -194,20 +194,20 @@ impl Writer {
         Ok(Writer { path: path.to_owned(), file, bytes, bytes_max, failed: false })
     }
 
-    fn run(&mut self, jobs: &Receiver<Job>, dropped: &AtomicU64) {
+    fn run(&mut self, jobs: &Receiver<WriterJob>, dropped: &AtomicU64) {
         while let Ok(first) = jobs.recv() {
-            if matches!(first, Job::Write(_)) {
+            if matches!(first, WriterJob::Write(_)) {
                 // A debounce. A thread that waits for the queue is woken by each entry; a parked one only by `finish`.
                 std::thread::park_timeout(GATHER);
             }
             let mut batch = Batch::default();
             for job in std::iter::once(first).chain(jobs.try_iter()) {
                 match job {
-                    Job::Finish(done) => {
+                    WriterJob::Finish(done) => {
                         self.write(std::mem::take(&mut batch), dropped);
                         let _ = done.send(());
                     }
-                    Job::Write(entry) => {
+                    WriterJob::Write(entry) => {
                         let lost = dropped.swap(0, Ordering::Relaxed);
                         if lost > 0 {
                             self.add(
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_log_that_is_not_written_drops_entries_and_counts_them() {
+    async fn a_full_queue_drops_and_counts_entries() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         rustix::fs::mknodat(
@@ -343,7 +343,7 @@ mod tests {
             0,
         )
         .unwrap();
-        // A pipe that is not read fills up, and then its writer waits.
+        // An unread pipe fills up and then blocks the writer.
         let mut reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let log = AuditLog::with_limits(&path, 10, u64::MAX).unwrap();
         let count = 10_000;
@@ -354,7 +354,7 @@ mod tests {
         assert!(dropped > 0, "{dropped}");
         let (mut read, mut seen) = (Vec::new(), 0);
         let mut buffer = [0; 65_536];
-        // All that was not dropped comes, and then the count with the next entry.
+        // Reads all entries that were not dropped, then the count in the next one.
         while seen < count {
             let bytes = io::Read::read(&mut reader, &mut buffer).unwrap();
             read.extend_from_slice(&buffer[..bytes]);

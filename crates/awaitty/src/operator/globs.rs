@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use globset::{GlobBuilder, GlobMatcher};
 
-/// Characters of a pattern: a path of the longest length that the kernel takes.
+/// Characters of a pattern: the maximum length of a path (PATH_MAX).
 const GLOB_CHARS_MAX: usize = 4096;
 
-/// Patterns of one list.
+/// Patterns in a list.
 pub(super) const GLOBS_MAX: usize = 1_000;
 
-/// A list of patterns, each with the text that the operator wrote.
+/// A list of patterns, with their original texts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Globs {
     globs: Vec<Glob>,
@@ -20,7 +20,7 @@ pub(super) struct Globs {
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
     text: String,
-    /// Of a path, also the path with its symbolic links resolved.
+    /// For a path, includes a matcher with symbolic links resolved.
     matchers: Vec<GlobMatcher>,
 }
 
@@ -35,7 +35,7 @@ impl Globs {
         Globs::compile(texts, path_matchers)
     }
 
-    /// Compiles patterns for programs: for paths if they have a slash, for names otherwise.
+    /// Compiles patterns for programs: those with a slash match paths, others match names.
     pub(super) fn of_programs(texts: Vec<String>) -> anyhow::Result<Globs> {
         Globs::compile(texts, |text| match text.contains('/') {
             true => path_matchers(text),
@@ -47,12 +47,16 @@ impl Globs {
         texts: Vec<String>,
         matchers: impl Fn(&str) -> anyhow::Result<Vec<GlobMatcher>>,
     ) -> anyhow::Result<Globs> {
-        ensure!(texts.len() <= GLOBS_MAX, "{} patterns are more than {GLOBS_MAX}", texts.len());
+        ensure!(
+            texts.len() <= GLOBS_MAX,
+            "it has {} patterns, which is more than {GLOBS_MAX}",
+            texts.len()
+        );
         let compile = |text: String| {
             ensure!(!text.is_empty(), "a pattern is empty");
             ensure!(
                 text.len() <= GLOB_CHARS_MAX,
-                "a pattern has {} characters, more than {GLOB_CHARS_MAX}",
+                "a pattern has {} characters, which is more than {GLOB_CHARS_MAX}",
                 text.len()
             );
             let matchers = matchers(&text).with_context(|| format!("pattern {text:?}"))?;
@@ -74,7 +78,7 @@ impl Globs {
         self.globs.iter()
     }
 
-    /// Returns the patterns as the operator wrote them, for an error text.
+    /// Returns the original texts of the patterns for an error message.
     pub(super) fn describe(&self) -> String {
         match self.globs.is_empty() {
             true => "none".to_owned(),
@@ -104,8 +108,8 @@ fn matcher(text: &str, is_path: bool) -> anyhow::Result<GlobMatcher> {
     Ok(glob.map_err(|error| anyhow::anyhow!("{}", error.kind()))?.compile_matcher())
 }
 
-/// Compiles a pattern for paths. Paths are compared with their symbolic links resolved, so the part of the pattern before
-/// its first wildcard is resolved as well: `/bin/*` means what is in `/usr/bin` where `/bin` is a link to it.
+/// Compiles a pattern for paths. Paths are compared with their symbolic links resolved, so the part of the pattern
+/// before its first wildcard is resolved as well: `/bin/*` matches the files in `/usr/bin` if `/bin` is a link to it.
 fn path_matchers(text: &str) -> anyhow::Result<Vec<GlobMatcher>> {
     let text = match (text.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => {
@@ -115,7 +119,7 @@ fn path_matchers(text: &str) -> anyhow::Result<Vec<GlobMatcher>> {
     };
     ensure!(text.starts_with('/'), "it is not an absolute path, such as /usr/bin/git or ~/src/**");
     let mut texts = vec![text.clone()];
-    // A folder whose contents are matched is matched itself.
+    // A folder whose contents match matches as well.
     texts.extend(text.strip_suffix("/**").filter(|folder| !folder.is_empty()).map(str::to_owned));
     let resolved: Vec<String> = texts.iter().filter_map(|text| resolved(text)).collect();
     texts.extend(resolved);
@@ -123,7 +127,7 @@ fn path_matchers(text: &str) -> anyhow::Result<Vec<GlobMatcher>> {
     texts.iter().map(|text| matcher(text, true)).collect()
 }
 
-/// Returns a pattern with the links of its literal part resolved, if that part is there.
+/// Returns a pattern with the links in its literal part resolved, if that part exists.
 fn resolved(text: &str) -> Option<String> {
     let wildcard = text.find(['*', '?', '[', '{', '\\']);
     let literal = match wildcard {
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_mean_nothing_are_errors() {
+    fn invalid_patterns_are_errors() {
         for text in ["", "[a", "bin/x", "./x", "../x"] {
             assert!(Globs::of_paths(texts(&[text])).is_err(), "{text:?}");
         }

@@ -1,4 +1,4 @@
-//! Decisions of the operator, who starts the server: the policy file and the audit log. Agents cannot change them.
+//! Rules of the operator, who starts the server: the policy file and the audit log. Agents cannot change them.
 
 mod audit;
 mod globs;

@@ -1,4 +1,5 @@
-//! The policy file: which programs may be started, which tools called, and which sessions seen and typed into.
+//! The policy file: rules for the programs that may be started, the tools that may be called, and the sessions that may
+//! be seen and typed into.
 //!
 //! `docs/policy.md` describes the file for operators.
 
@@ -19,7 +20,7 @@ use awaitty_terminal::ToolError;
 /// Bytes of a policy file: thousands of rules.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What an operator allows. Without a file everything is allowed.
+/// A policy. The default allows everything.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     pub(crate) spawn: SpawnRules,
@@ -45,7 +46,7 @@ struct SessionRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClientLimits {
-    /// Sessions that it started and that are still there.
+    /// Open sessions that it has started.
     pub sessions: Option<usize>,
     /// Calls in flight.
     pub calls: Option<usize>,
@@ -86,13 +87,13 @@ impl Policy {
     /// Loads a policy file.
     ///
     /// # Errors
-    /// If the file cannot be read or makes no sense. The error names the file, the place and the next step.
+    /// If the file cannot be read or is invalid. The error contains the path, the line and the next step.
     pub fn load(path: &Path) -> anyhow::Result<Policy> {
         let named = || format!("--policy {}", path.display());
         let size = fs::metadata(path).with_context(named)?.len();
         ensure!(
             size <= FILE_BYTES_MAX,
-            "{}: it has {size} bytes, more than {FILE_BYTES_MAX}",
+            "{}: the file has {size} bytes, which is more than {FILE_BYTES_MAX}",
             named()
         );
         let text = fs::read_to_string(path).with_context(named)?;
@@ -114,7 +115,7 @@ impl Policy {
             for glob in globs.into_iter().flat_map(Globs::iter) {
                 ensure!(
                     tools::names().any(|name| glob.matches(name)),
-                    "{key}: {:?} matches no tool; the tools are {}",
+                    "{key}: {:?} matches no tool: use names or patterns of {}",
                     glob.text(),
                     tools::names().collect::<Vec<_>>().join(", ")
                 );
@@ -129,7 +130,7 @@ impl Policy {
         Ok(Policy { spawn, tools, sessions, limits: file.limits, audit })
     }
 
-    /// Returns the file of the audit log, if there is one.
+    /// Returns the path of the audit log, if there is one.
     pub fn audit_file(&self) -> Option<&Path> {
         self.audit.as_deref()
     }
@@ -160,14 +161,14 @@ impl Policy {
 
     /// Returns the rule that forbids a tool.
     fn tool_rule_against(&self, name: &str) -> Option<String> {
-        // What only our own command line calls leads to tools that the rules name.
+        // Internal tools of the command line only reach tools that have rules.
         if !tools::names().any(|known| known == name) {
             return None;
         }
         match (self.tools.deny.find(&[name]), &self.tools.allow) {
-            (Some(glob), _) => Some(format!("tools.deny has {:?}", glob.text())),
+            (Some(glob), _) => Some(format!("tools.deny contains {:?}", glob.text())),
             (None, Some(allow)) if !allow.matches(&[name]) => {
-                Some("tools.allow lacks it".to_owned())
+                Some("tools.allow does not contain it".to_owned())
             }
             _ => None,
         }
@@ -178,7 +179,7 @@ impl Policy {
         self.sessions.see.as_ref().is_none_or(|see| see.matches(names))
     }
 
-    /// Describes the policy in a few lines.
+    /// Describes each rule.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let listed = |globs: Option<&Globs>| globs.map_or("all".to_owned(), Globs::describe);
         let number = |limit: Option<usize>| limit.map_or("no limit".to_owned(), |n| n.to_string());
@@ -235,18 +236,18 @@ fn check_session(rule: &str, globs: Option<&Globs>, names: &[&str]) -> Result<()
         Some(globs) if !globs.matches(names) => {
             let shown = names.first().copied().unwrap_or_default();
             let allowed = format!("these sessions are allowed: {}", globs.describe());
-            Err(denied(&format!("session_id: {rule} lacks {shown:?}"), &allowed))
+            Err(denied(&format!("session_id: {rule} does not contain {shown:?}"), &allowed))
         }
         _ => Ok(()),
     }
 }
 
-/// Returns a denial that names the rule and what would be allowed.
+/// Returns an error that names the rule and what is allowed.
 pub(super) fn denied(rule: &str, allowed: &str) -> ToolError {
-    ToolError::new("denied", format!("{rule}, by the operator's policy; {allowed}"))
+    ToolError::new("denied", format!("{rule} (the operator's policy); {allowed}"))
 }
 
-/// Checks a policy file, and describes it.
+/// Loads a policy file and describes its rules.
 ///
 /// # Errors
 /// As [`Policy::load`].
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_seen_may_not_be_typed_into() {
+    fn a_session_that_may_not_be_seen_may_not_be_typed_into() {
         let policy =
             policy("[sessions]\nsee = [\"web-*\", \"tmux:%*\"]\ntype = [\"web-1\", \"db\"]")
                 .unwrap();
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_key_and_the_next_step() {
+    fn errors_name_the_key_and_the_next_step() {
         for (text, part) in [
             ("[tools]\nallow = [\"spwan\"]", "matches no tool"),
             ("[tool]", "unknown field"),

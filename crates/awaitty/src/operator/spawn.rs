@@ -1,4 +1,4 @@
-//! The rules about programs that are started: which, where, with which variables, and wrapped in what.
+//! Rules for started programs: executable, working directory, environment, and a wrapping command.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,12 +13,11 @@ use super::globs::Globs;
 use super::policy::denied;
 use awaitty_terminal::ToolError;
 
-/// The variables of the server that a program gets with `env = "minimal"`: what programs need to find their files and the
-/// user's language.
+/// Variables that a program inherits with `env = "minimal"`: what it needs to find files and the user's language.
 const MINIMAL_ENV: [&str; 9] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR"];
 
-/// Words of a wrapping command: a long sandbox.
+/// Words of a wrapping command; enough for a long sandbox command.
 const WRAP_WORDS_MAX: usize = 1_000;
 
 /// The rules of `[spawn]`.
@@ -27,7 +26,7 @@ pub(crate) struct SpawnRules {
     allow: Option<Globs>,
     deny: Globs,
     dirs: Option<Globs>,
-    /// The names of the server's variables that are passed on; all, if there is no list.
+    /// Names of the variables to inherit; `None` for all.
     pass: Option<Globs>,
     wrap: Vec<String>,
 }
@@ -56,11 +55,11 @@ impl SpawnRules {
         let SpawnFile { allow, deny, dirs, env, pass, wrap } = file;
         ensure!(
             env == EnvRule::Minimal || pass.is_empty(),
-            "spawn.pass: all variables are passed on already: add env = \"minimal\", or remove pass"
+            "spawn.pass: all variables are already inherited: add env = \"minimal\", or remove pass"
         );
         ensure!(
             wrap.len() <= WRAP_WORDS_MAX,
-            "spawn.wrap: {} words are more than {WRAP_WORDS_MAX}",
+            "spawn.wrap: it has {} words, which is more than {WRAP_WORDS_MAX}",
             wrap.len()
         );
         if let Some(program) = wrap.first() {
@@ -82,12 +81,12 @@ impl SpawnRules {
         })
     }
 
-    /// Checks that a program may be started in a folder. `program` is the file that was found for the command.
+    /// Checks that a program may be started in a folder. `program` is the resolved path of the command.
     ///
     /// # Errors
     /// If it may not.
     pub(crate) fn check(&self, program: &Path, folder: &Path) -> Result<(), ToolError> {
-        // A file that goes between here and the start of the program cannot be started.
+        // A file that disappears before the start cannot be started.
         let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
         let shown = real.display();
         let names = [program.file_name(), real.file_name()].map(Option::unwrap_or_default);
@@ -98,11 +97,11 @@ impl SpawnRules {
         if let Some(glob) = self.deny.iter().find(|glob| is_denied(glob)) {
             let allowed = self.describe_allowed();
             return Err(denied(
-                &format!("command: spawn.deny has {:?}, which matches {shown}", glob.text()),
+                &format!("command: spawn.deny contains {:?}, which matches {shown}", glob.text()),
                 &allowed,
             ));
         }
-        // A bare name stands for the file that the server's own PATH finds, and not for any file of that name.
+        // A bare name refers to the file that the server's PATH finds, not to any file of that name.
         let is_allowed = |glob: &super::globs::Glob| match glob.is_path() {
             true => glob.matches(&real),
             false => names
@@ -111,12 +110,15 @@ impl SpawnRules {
         };
         if self.allow.as_ref().is_some_and(|allow| !allow.iter().any(is_allowed)) {
             let allowed = self.describe_allowed();
-            return Err(denied(&format!("command: spawn.allow lacks {shown}"), &allowed));
+            return Err(denied(
+                &format!("command: spawn.allow does not contain {shown}"),
+                &allowed,
+            ));
         }
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         match &self.dirs {
             Some(dirs) if !dirs.matches(&[&folder]) => Err(denied(
-                &format!("cwd: spawn.dirs lacks {}", folder.display()),
+                &format!("cwd: spawn.dirs does not contain {}", folder.display()),
                 &format!("these folders are allowed: {}", dirs.describe()),
             )),
             _ => Ok(()),
@@ -126,32 +128,32 @@ impl SpawnRules {
     fn describe_allowed(&self) -> String {
         match &self.allow {
             Some(allow) => format!("these programs are allowed: {}", allow.describe()),
-            None => format!("all programs are allowed but these: {}", self.deny.describe()),
+            None => format!("all programs are allowed except {}", self.deny.describe()),
         }
     }
 
-    /// Removes the variables of the server that are not passed on.
+    /// Removes the variables that programs must not inherit.
     pub(crate) fn filter(&self, env: &mut BTreeMap<OsString, OsString>) {
         if let Some(pass) = &self.pass {
             env.retain(|name, _| pass.matches(&[name]));
         }
     }
 
-    /// Returns the command that every program runs inside, with the path of its program.
+    /// Returns the wrapping command and the path of its program.
     ///
     /// # Errors
-    /// If it is not there any more.
+    /// If the program does not exist any more.
     pub(crate) fn wrapping(&self) -> Result<Option<(PathBuf, &[String])>, ToolError> {
         let Some(program) = self.wrap.first() else { return Ok(None) };
         let found = find_in_path(OsStr::new(program)).ok_or_else(|| {
             let message =
-                format!("the policy's spawn.wrap: {program:?} is not in PATH any more (ENOENT)");
+                format!("spawn.wrap of the policy: {program:?} is no longer in PATH (ENOENT)");
             ToolError::new("spawn_failed", message)
         })?;
         Ok(Some((found, &self.wrap)))
     }
 
-    /// Returns whether programs run inside another command.
+    /// Returns whether there is a wrapping command.
     pub(crate) fn is_wrapped(&self) -> bool {
         !self.wrap.is_empty()
     }
@@ -172,7 +174,7 @@ impl SpawnRules {
     }
 }
 
-/// Returns the file that the server's PATH finds for a name, or that a path names, with its links resolved.
+/// Returns the resolved path of a name in the server's PATH, or of a path.
 fn find_in_path(name: &OsStr) -> Option<PathBuf> {
     if Path::new(name).components().count() > 1 {
         return fs::canonicalize(name).ok();
@@ -214,7 +216,7 @@ mod tests {
         assert!(!is_allowed(&denies_shells, &path_in(&folder, "harmless")));
         let up = path_in(&folder, "../").clone() + "../../bin/sh";
         assert!(!is_allowed(&denies_shells, &up), "{up}");
-        // By the name of the link or of the file behind it.
+        // Matches the name of the link and of its target.
         let real = fs::canonicalize("/bin/sh").unwrap();
         let name = real.file_name().unwrap().to_str().unwrap();
         assert!(!is_allowed(&rules(&format!("deny = [{name:?}]")), &path_in(&folder, "harmless")));
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_name_allows_what_the_path_of_the_server_finds_only() {
+    fn a_bare_name_allows_only_the_program_in_the_server_path() {
         let folder = tempfile::tempdir().unwrap();
         fs::copy("/bin/true", path_in(&folder, "sleep")).unwrap();
         let allows_sleep = rules("allow = [\"sleep\"]");
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minimal_environment_has_the_list_and_what_is_passed() {
+    fn a_minimal_environment_has_the_default_and_the_passed_variables() {
         let rules = rules("env = \"minimal\"\npass = [\"CARGO_*\"]");
         let names = ["PATH", "LC_TIME", "LCX", "CARGO_HOME", "OPENAI_API_KEY", "HOME"];
         let mut env = names.map(|name| (OsString::from(name), OsString::from("x"))).into();

@@ -1,25 +1,25 @@
-//! Reads recordings, and converts their lines to version 2.
+//! Reads recordings, and converts their lines to version 2 of the asciicast format.
 
 use std::io::{self, BufRead, Read};
 
 use serde_json::{Value, json};
 
-/// A version of the format.
+/// Version of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Version {
-    /// Of 2018, which everything reads.
+    /// From 2018, supported by all players.
     Two,
-    /// Of 2025.
+    /// From 2025.
     #[default]
     Three,
 }
 
-/// Bytes of a line of a recording that are read: many times what one read of a terminal becomes as JSON.
+/// Maximum bytes of a line: many times the JSON of one read from a terminal.
 const LINE_MAX: u64 = 1 << 20;
 
-/// What a recording begins with, as it was read.
+/// Metadata read from a recording.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CastHead {
+pub(super) struct CastHeader {
     pub(super) cols: usize,
     pub(super) rows: usize,
     pub(super) timestamp: u64,
@@ -28,27 +28,27 @@ pub(super) struct CastHead {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Event {
-    /// Seconds since the beginning.
+    /// Seconds since the start.
     pub(super) at: f64,
     pub(super) kind: char,
     pub(super) data: String,
 }
 
-/// Reads a recording of ours event by event, so that its size does not matter.
+/// Reads a recording event by event, with constant memory.
 pub(super) struct CastReader<R> {
     source: R,
-    /// The line that was read last.
+    /// The line read last.
     line: String,
-    pub(super) head: CastHead,
+    pub(super) header: CastHeader,
     at: f64,
     pub(super) events: usize,
 }
 
 impl<R: BufRead> CastReader<R> {
-    /// Reads the head of a recording.
+    /// Reads the header.
     ///
     /// # Errors
-    /// If it cannot be read, or is no recording.
+    /// If it cannot be read, or the file is not a recording.
     pub(super) fn new(mut source: R) -> io::Result<CastReader<R>> {
         let mut line = String::new();
         (&mut source).take(LINE_MAX).read_line(&mut line)?;
@@ -56,15 +56,15 @@ impl<R: BufRead> CastReader<R> {
         let number = |value: &Value| usize::try_from(value.as_u64()?).ok();
         let (cols, rows) = (number(&header["term"]["cols"]), number(&header["term"]["rows"]));
         let (Some(cols), Some(rows)) = (cols, rows) else {
-            return Err(io::Error::other("the file is no recording any more"));
+            return Err(io::Error::other("the file is not a recording"));
         };
         let timestamp = header["timestamp"].as_u64().unwrap_or_default();
         let command = header["command"].as_str().unwrap_or_default().to_owned();
-        let head = CastHead { cols, rows, timestamp, command };
-        Ok(CastReader { source, line, head, at: 0.0, events: 0 })
+        let header = CastHeader { cols, rows, timestamp, command };
+        Ok(CastReader { source, line, header, at: 0.0, events: 0 })
     }
 
-    /// Reads the next event; a last line that was cut is left out.
+    /// Reads the next event; skips an incomplete last line.
     pub(super) fn next(&mut self) -> io::Result<Option<Event>> {
         let mut line = String::new();
         (&mut self.source).take(LINE_MAX).read_line(&mut line)?;
@@ -77,19 +77,19 @@ impl<R: BufRead> CastReader<R> {
         Ok(Some(Event { at: self.at, kind, data }))
     }
 
-    /// Returns the line of the head, or of the last event.
+    /// Returns the line of the last event, or of the header.
     pub(super) fn line(&self) -> &str {
         &self.line
     }
 
-    /// Returns how long the events so far took.
+    /// Returns the duration of the events so far.
     pub(super) fn seconds(&self) -> f64 {
         self.at
     }
 }
 
-impl CastHead {
-    /// Returns the head in version 2.
+impl CastHeader {
+    /// Returns the header line in version 2.
     pub(super) fn version_2(&self) -> String {
         let header = json!({"version": 2, "width": self.cols, "height": self.rows,
             "timestamp": self.timestamp, "command": self.command, "env": {"TERM": "xterm-256color"}});
@@ -98,13 +98,13 @@ impl CastHead {
 }
 
 impl Event {
-    /// Returns the event in version 2, which knows of no exit.
+    /// Returns the event line in version 2; `None` for an exit, which that version lacks.
     pub(super) fn version_2(&self) -> Option<String> {
         let line = || format!("[{:.6}, \"{}\", {}]\n", self.at, self.kind, json!(self.data));
         (self.kind != 'x').then(line)
     }
 
-    /// Returns the size that it changes to.
+    /// Returns the new size of a resize event.
     pub(super) fn size(&self) -> Option<(usize, usize)> {
         let (cols, rows) = self.data.split_once('x').filter(|_| self.kind == 'r')?;
         Some((cols.parse().ok()?, rows.parse().ok()?))

@@ -1,4 +1,4 @@
-//! A recording for somebody: as it is, as text, or as a page that plays it.
+//! Exports a recording as asciicast, text or HTML.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;
@@ -9,33 +9,33 @@ use super::cast::{CastReader, Version};
 use super::html;
 use crate::text::visible;
 
-/// What a recording is saved as.
+/// Export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// As it was recorded.
+    /// Asciicast.
     Asciicast(Version),
-    /// The lines that were printed, and the last screen.
+    /// The lines of output and the last screen.
     Text,
-    /// A page that plays it, with nothing else needed.
+    /// A self-contained page with a player.
     Html,
 }
 
-/// A recording that was written.
+/// Statistics of an export.
 #[derive(Clone, Copy, Debug)]
 pub struct Exported {
-    /// Bytes of the file.
+    /// Bytes written.
     pub bytes: u64,
-    /// Events that it has.
+    /// Number of events.
     pub events: usize,
-    /// How long it plays.
+    /// Duration.
     pub seconds: f64,
 }
 
 impl Format {
-    /// The format of a name, or of the ending of a path.
+    /// Returns the format by name, or by the extension of the path.
     ///
     /// # Errors
-    /// If there is none of that name, or of that version.
+    /// If the name or the version is unknown.
     pub fn choose(
         name: Option<&str>,
         version: Option<u8>,
@@ -51,22 +51,24 @@ impl Format {
             None => None,
             Some(2) => Some(Version::Two),
             Some(3) => Some(Version::Three),
-            Some(other) => return Err(format!("version: {other} is neither 2 nor 3")),
+            Some(other) => {
+                return Err(format!("version: {other} is neither 2 nor 3: give one of them"));
+            }
         };
         match (name.unwrap_or(by_ending), version) {
             ("asciicast", version) => Ok(Format::Asciicast(version.unwrap_or_default())),
             ("txt", None) => Ok(Format::Text),
             ("html", None) => Ok(Format::Html),
             ("txt" | "html", Some(_)) => {
-                Err("version: it is a version of asciicast: leave it out".to_owned())
+                Err("version: it applies to asciicast only: omit it".to_owned())
             }
             (other, _) => {
-                Err(format!("format: {other:?} is none of \"asciicast\", \"txt\" and \"html\""))
+                Err(format!("format: {other:?} is not one of \"asciicast\", \"txt\" and \"html\""))
             }
         }
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Asciicast(_) => "asciicast",
@@ -76,28 +78,28 @@ impl Format {
     }
 }
 
-/// Lines above the screen that are kept until they are written as text: more than [`LINES_HELD`] and what [`PIECE`] can
-/// scroll away.
+/// Scrollback lines kept until they are written as text: more than [`LINES_HELD`] plus the lines that [`FEED_BYTES`]
+/// bytes can scroll.
 const LINES_KEPT: usize = 10_000;
 
-/// Lines above the screen that are not written yet, because a screen that grows shows them again.
+/// Scrollback lines that are not written yet, because they return to the screen if it grows.
 const LINES_HELD: usize = ROWS_MAX;
 
-/// Bytes of output that are fed before the lines that scrolled away are written. The shortest sequence that scrolls by a
-/// screen of the largest size has five bytes.
-const PIECE: usize = 64;
+/// Bytes of output fed between two writes of scrollback lines. The shortest sequence that scrolls a screen of maximum
+/// size has five bytes.
+const FEED_BYTES: usize = 64;
 
-/// Writes a recording in the format that is asked for. Memory does not depend on its size.
+/// Writes a recording in a format, with constant memory.
 ///
 /// # Errors
-/// If it is no recording, cannot be read or written, or is too long for the format.
+/// If the file is not a recording, cannot be read or written, or is too long for the format.
 pub fn export(
     recorded: impl BufRead,
     format: Format,
     target: &mut dyn Write,
 ) -> io::Result<Exported> {
     let mut cast = CastReader::new(recorded)?;
-    let mut target = Counted { target, bytes: 0 };
+    let mut target = CountingWriter { target, bytes: 0 };
     match format {
         Format::Asciicast(Version::Three) => {
             target.write_all(cast.line().as_bytes())?;
@@ -106,7 +108,7 @@ pub fn export(
             }
         }
         Format::Asciicast(Version::Two) => {
-            target.write_all(cast.head.version_2().as_bytes())?;
+            target.write_all(cast.header.version_2().as_bytes())?;
             while let Some(event) = cast.next()? {
                 target.write_all(event.version_2().unwrap_or_default().as_bytes())?;
             }
@@ -117,13 +119,13 @@ pub fn export(
     Ok(Exported { bytes: target.bytes, events: cast.events, seconds: cast.seconds() })
 }
 
-/// Counts the bytes that are written.
-struct Counted<'t> {
+/// Counts written bytes.
+struct CountingWriter<'t> {
     target: &'t mut dyn Write,
     bytes: u64,
 }
 
-impl Write for Counted<'_> {
+impl Write for CountingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.target.write(bytes)?;
         self.bytes += count as u64;
@@ -136,11 +138,11 @@ impl Write for Counted<'_> {
 }
 
 fn write_text(cast: &mut CastReader<impl BufRead>, target: &mut impl Write) -> io::Result<()> {
-    let mut screen = Screen::new(cast.head.cols, cast.head.rows, LINES_KEPT);
+    let mut screen = Screen::new(cast.header.cols, cast.header.rows, LINES_KEPT);
     let mut written = Line(0);
     while let Some(event) = cast.next()? {
         if event.kind == 'o' {
-            for piece in event.data.as_bytes().chunks(PIECE) {
+            for piece in event.data.as_bytes().chunks(FEED_BYTES) {
                 screen.feed(piece);
                 write_lines_above(&screen, LINES_HELD, &mut written, target)?;
             }
@@ -152,7 +154,7 @@ fn write_text(cast: &mut CastReader<impl BufRead>, target: &mut impl Write) -> i
     screen.text().lines().try_for_each(|line| writeln!(target, "{}", visible(line)))
 }
 
-/// Writes the lines that scrolled away since the last time, but for the newest `held`.
+/// Writes the scrollback lines that have not been written yet, except the newest `held`.
 fn write_lines_above(
     screen: &Screen,
     held: usize,
@@ -190,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn version_3_is_as_it_was_recorded_without_what_was_cut() {
+    fn version_3_is_unchanged_except_for_an_incomplete_line() {
         let saved = exported(Format::Asciicast(Version::Three));
         assert_eq!(Some(saved.as_str()), RECORDED.strip_suffix("[0.5, \"o\", \"cut he"));
     }
 
     #[test]
-    fn version_2_counts_from_the_beginning() {
+    fn version_2_has_times_relative_to_the_start() {
         let saved = exported(Format::Asciicast(Version::Two));
         let lines: Vec<&str> = saved.lines().collect();
         assert!(lines[0].contains("\"version\":2") && lines[0].contains("\"width\":20"), "{saved}");
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn text_has_all_lines_of_a_recording_that_scrolls_faster_than_lines_are_kept() {
+    fn text_has_all_lines_of_fast_scrolling_output() {
         let mut recorded = RECORDED.lines().next().unwrap().to_owned() + "\n";
         let printed: String = (0..3 * LINES_KEPT).map(|i| format!("{i}\r\n")).collect();
         recorded += &format!("[0.0, \"o\", {}]\n", serde_json::json!(printed));
@@ -220,15 +222,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_recording_is_an_error() {
+    fn a_file_that_is_not_a_recording_is_an_error() {
         for text in ["", "x", "{}", "[0.5, \"o\", \"x\"]\n"] {
             let failed = export(text.as_bytes(), Format::Text, &mut io::sink()).unwrap_err();
-            assert!(failed.to_string().contains("no recording"), "{text:?}: {failed}");
+            assert!(failed.to_string().contains("not a recording"), "{text:?}: {failed}");
         }
     }
 
     #[test]
-    fn a_page_has_no_markup_of_the_program() {
+    fn a_page_contains_no_markup_from_output() {
         let page = exported(Format::Html);
         assert!(!page.contains("<b>") && page.contains("three"), "{page}");
         assert!(!page.contains("://"), "it needs nothing else: {page}");

@@ -1,4 +1,5 @@
-//! A page that plays a recording: what was on the screen when, drawn already, so that the page needs no terminal.
+//! An HTML player for a recording. The rows of each step are rendered in advance, so the page contains no terminal
+//! emulator.
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -7,30 +8,30 @@ use std::time::Duration;
 use awaitty_core::{Attrs, Row, Session, Style, Time, Underline};
 use serde_json::{Value, json};
 
-use super::cast::{CastHead, CastReader, Event};
+use super::cast::{CastHeader, CastReader, Event};
 use crate::render::{self, Colors, Theme, hex};
 use crate::text;
 
-/// Between two pictures that a person tells apart.
+/// Minimum duration of a step: 30 frames per second.
 const STEP_SECONDS: f64 = 1.0 / 30.0;
 
-/// Bytes of a page: beyond, browsers are no fun.
+/// Bytes of a page: browsers become slow with larger ones.
 const PAGE_MAX: usize = 64 << 20;
 
 const PAGE: &str = include_str!("player.html");
 
-/// Writes the page, step by step.
+/// Writes the page step by step.
 ///
 /// # Errors
-/// If it cannot be written, or would be too large.
+/// If it cannot be written, or becomes too large.
 pub(super) fn write_page(
     cast: &mut CastReader<impl BufRead>,
     target: &mut impl Write,
 ) -> io::Result<()> {
     let (before, after) = PAGE.split_once("{{data}}").expect("the page has a place for its data");
-    let command = text::visible(&cast.head.command);
+    let command = text::visible(&cast.header.command);
     target.write_all(before.replace("{{title}}", &text::escaped(&command)).as_bytes())?;
-    let mut player = Player::new(&cast.head);
+    let mut player = Player::new(&cast.header);
     let mut marks = Vec::new();
     let mut next = cast.next()?;
     write!(target, "{{\"steps\":[")?;
@@ -43,48 +44,55 @@ pub(super) fn write_page(
             marks.push(json!([event.at, label]));
         }
         next = cast.next()?;
-        if next.as_ref().is_none_or(|next| next.at - player.begun >= STEP_SECONDS) {
+        if next.as_ref().is_none_or(|next| next.at - player.step_start >= STEP_SECONDS) {
             let comma = if player.steps == 0 { "" } else { "," };
-            write!(target, "{comma}{}", in_element(&player.step(event.at)?))?;
+            write!(target, "{comma}{}", for_script_element(&player.step(event.at)?))?;
         }
     }
-    let (cols, rows) = (cast.head.cols, cast.head.rows);
+    let (cols, rows) = (cast.header.cols, cast.header.rows);
     let rest = json!({"cols": cols, "rows": rows, "seconds": cast.seconds(), "command": command,
         "marks": marks});
-    // The rest goes on in the same object.
-    write!(target, "],{}", &in_element(&rest)[1..])?;
+    // Continues the JSON object that was started above.
+    write!(target, "],{}", &for_script_element(&rest)[1..])?;
     target.write_all(after.as_bytes())
 }
 
-/// Returns JSON in which nothing ends the element that it is in.
-fn in_element(data: &Value) -> String {
+/// Returns JSON that cannot close the element that contains it.
+fn for_script_element(data: &Value) -> String {
     data.to_string().replace('<', "\\u003c")
 }
 
 struct Player {
     session: Session,
-    shown: Vec<Arc<Row>>,
+    rows: Vec<Arc<Row>>,
     size: (usize, usize),
     colors: Colors,
-    /// When the step began that is under way.
-    begun: f64,
+    /// Start of the current step in seconds.
+    step_start: f64,
     steps: usize,
     bytes: usize,
 }
 
 impl Player {
-    fn new(head: &CastHead) -> Player {
+    fn new(head: &CastHeader) -> Player {
         let session = Session::new(Time::default(), head.cols, head.rows, 0);
         let colors = Colors::new(Theme::Dark, session.screen());
         let blank = Arc::new(Row::default());
-        let shown = vec![blank; head.rows];
         let size = (head.cols, head.rows);
-        Player { session, shown, size, colors, begun: f64::MIN, steps: 0, bytes: 0 }
+        Player {
+            session,
+            rows: vec![blank; head.rows],
+            size,
+            colors,
+            step_start: f64::MIN,
+            steps: 0,
+            bytes: 0,
+        }
     }
 
     fn take(&mut self, event: &Event) {
-        if self.begun == f64::MIN {
-            self.begun = event.at;
+        if self.step_start == f64::MIN {
+            self.step_start = event.at;
         }
         let now = Time(Duration::from_secs_f64(event.at.max(0.0)));
         if event.kind == 'o' {
@@ -94,23 +102,23 @@ impl Player {
         }
     }
 
-    /// Returns what has changed on the screen since the last step.
+    /// Ends a step, and returns what has changed since the last one.
     fn step(&mut self, at: f64) -> io::Result<Value> {
         self.session.handle_drained(Time(Duration::from_secs_f64(at.max(0.0))));
-        self.begun = f64::MIN;
+        self.step_start = f64::MIN;
         self.colors = Colors::new(Theme::Dark, self.session.screen());
         let frame = Arc::clone(self.session.frame());
         let size = (frame.cols(), frame.rows().len());
         let is_resized = size != self.size;
         self.size = size;
-        self.shown.resize(size.1, Arc::new(Row::default()));
+        self.rows.resize(size.1, Arc::new(Row::default()));
         let mut rows = Vec::new();
         for (i, row) in frame.rows().iter().enumerate() {
-            if is_resized || !self.shown[i].looks_like(row) {
+            if is_resized || !self.rows[i].looks_like(row) {
                 let drawn = self.row(row);
                 self.count(drawn.len())?;
                 rows.push(json!([i, drawn]));
-                self.shown[i] = Arc::clone(row);
+                self.rows[i] = Arc::clone(row);
             }
         }
         let cursor = self.session.screen().cursor();
@@ -120,12 +128,13 @@ impl Player {
         Ok(json!([at, rows, cursor, size]))
     }
 
-    /// Counts bytes of the page, up to its limit.
+    /// Adds to the size of the page, and checks the limit.
     fn count(&mut self, bytes: usize) -> io::Result<()> {
         self.bytes += bytes;
         if self.bytes > PAGE_MAX {
             let most = PAGE_MAX >> 20;
-            let message = format!("the page would have more than {most} MiB: save it as asciicast");
+            let message =
+                format!("the page would be larger than {most} MiB: save it as asciicast instead");
             return Err(io::Error::other(message));
         }
         Ok(())
@@ -172,14 +181,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_has_a_limit() {
-        let head = CastHead { cols: 10, rows: 1, ..CastHead::default() };
+    fn a_page_has_a_size_limit() {
+        let head = CastHeader { cols: 10, rows: 1, ..CastHeader::default() };
         let printed = Event { at: 0.0, kind: 'o', data: "abc".to_owned() };
-        for (bytes, is_fit) in [(PAGE_MAX - 3, true), (PAGE_MAX - 2, false)] {
+        for (bytes, is_within) in [(PAGE_MAX - 3, true), (PAGE_MAX - 2, false)] {
             let mut player = Player::new(&head);
             player.bytes = bytes;
             player.take(&printed);
-            assert_eq!(player.step(0.0).is_ok(), is_fit, "{bytes}");
+            assert_eq!(player.step(0.0).is_ok(), is_within, "{bytes}");
         }
     }
 }

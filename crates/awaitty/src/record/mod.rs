@@ -1,4 +1,4 @@
-//! What is made of a recording: an asciicast of another version, text, or a page that plays it.
+//! Exports recordings: as an asciicast of another version, as text, or as a page that plays one.
 
 mod cast;
 mod export;

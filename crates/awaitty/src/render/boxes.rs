@@ -1,9 +1,9 @@
-//! Box drawing, drawn by rule: a font's own lines leave gaps where cells are taller or wider than it thought.
+//! Box-drawing characters, drawn as shapes: glyphs of a font leave gaps if the cell is larger than the font expects.
 
 use super::shapes::{Pen, Shape, polygon, rect};
 
-/// The arms of U+2500 to U+257F: up, right, down, left, each 0 (none), 1 (light), 2 (heavy) or 3 (double), as their
-/// Unicode names say. Those with dashes, arcs and diagonals are drawn apart.
+/// The arms of U+2500 to U+257F: up, right, down, left, each 0 (none), 1 (light), 2 (heavy) or 3 (double), as in their
+/// Unicode names. Dashes, arcs and diagonals are drawn separately.
 const ARMS: &str = "\
 0101 0202 1010 2020 ---- ---- ---- ---- ---- ---- ---- ---- 0110 0210 0120 0220 \
 0011 0012 0021 0022 1100 1200 2100 2200 1001 1002 2001 2002 1110 1210 2110 1120 \
@@ -18,10 +18,10 @@ const NONE: u8 = 0;
 const HEAVY: u8 = 2;
 const DOUBLE: u8 = 3;
 
-/// Steps in which a curve is drawn: at the size of a cell nobody sees the corners.
+/// Line segments per curve: enough to style round at cell size.
 const CURVE_STEPS: usize = 16;
 
-/// The shapes of a character of U+2500 to U+257F.
+/// Returns the shapes of a character in U+2500 to U+257F.
 pub(super) fn shapes(code: u32, pen: &Pen) -> Vec<Shape> {
     match code {
         0x2504..=0x250b | 0x254c..=0x254f => dashes(code, pen),
@@ -35,12 +35,12 @@ pub(super) fn shapes(code: u32, pen: &Pen) -> Vec<Shape> {
     }
 }
 
-/// One arm, as if it went up; then it is turned to its side.
+/// Returns one arm. It is computed as if it pointed up, then rotated to its side.
 fn arm(side: usize, arms: &[u8], pen: &Pen) -> Vec<Shape> {
     let of = |turn: usize| arms[(side + turn) % 4];
     let (own, right, opposite, left) = (of(0), of(1), of(2), of(3));
     let gap = pen.gap();
-    // How far beyond the centre an arm goes, to meet the line that crosses it.
+    // Distance beyond the centre, to meet the crossing line.
     let reach = |weight: u8| match weight {
         DOUBLE => gap + pen.light / 2.0,
         weight => pen.weight(weight) / 2.0,
@@ -49,8 +49,8 @@ fn arm(side: usize, arms: &[u8], pen: &Pen) -> Vec<Shape> {
     match own {
         NONE => Vec::new(),
         DOUBLE => {
-            // Each of the two lines meets what is on its side: it ends at a double line there, at the centre where
-            // there is a single one, and goes around the corner where there is nothing.
+            // Each of the two lines ends at a double line on its side, at the centre for a single one, and goes around
+            // the corner if there is none.
             let beyond = |near: u8, far: u8| match (near, far) {
                 (DOUBLE, _) => -gap + pen.light / 2.0,
                 (NONE, DOUBLE) => gap + pen.light / 2.0,
@@ -97,7 +97,7 @@ fn dashes(code: u32, pen: &Pen) -> Vec<Shape> {
         .collect()
 }
 
-/// A quarter of an ellipse from the middle of one side to the middle of another, as a band of the line's width.
+/// Returns a quarter of an ellipse between the middles of two sides, as a band of the line's width.
 fn arc(code: u32, pen: &Pen) -> Shape {
     let (to_right, to_bottom) = match code {
         0x256d => (true, true),
@@ -107,12 +107,12 @@ fn arc(code: u32, pen: &Pen) -> Shape {
     };
     let thick = pen.light;
     let (x, y) = (pen.middle_x(thick), pen.middle_y(thick));
-    // The corner of the cell around which it goes, and how far the outer edge is from it.
+    // The corner of the cell around which the arc goes, and the distance of the outer edge from it.
     let (corner_x, outer_x) = if to_right { (pen.width, pen.width - x) } else { (0.0, x + thick) };
     let (corner_y, outer_y) =
         if to_bottom { (pen.height, pen.height - y) } else { (0.0, y + thick) };
     let (sign_x, sign_y) = (if to_right { -1.0 } else { 1.0 }, if to_bottom { -1.0 } else { 1.0 });
-    // A round corner with the smaller of the two radii, and straight from there.
+    // A round corner with the smaller of the two radii, extended by straight lines.
     let radius = outer_x.min(outer_y);
     let edge = |inset: f32| {
         let (far_x, far_y) = (outer_x - radius, outer_y - radius);

@@ -1,4 +1,4 @@
-//! Which shade a colour of a program is.
+//! Maps terminal colours to RGB.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use awaitty_core::{Attrs, Color, Screen, Style};
 /// Red, green and blue.
 pub type Rgb = [u8; 3];
 
-/// The colours of a terminal that its program did not choose.
+/// Default colours of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Light on dark.
@@ -17,15 +17,15 @@ pub enum Theme {
     Light,
 }
 
-/// Foreground, background, cursor, and the first sixteen of the palette.
-struct Shades {
+/// Foreground, background, cursor, and the first 16 palette colours.
+struct Palette {
     foreground: Rgb,
     background: Rgb,
     cursor: Rgb,
     basic: [Rgb; 16],
 }
 
-const DARK: Shades = Shades {
+const DARK: Palette = Palette {
     foreground: [0xd8, 0xda, 0xde],
     background: [0x16, 0x18, 0x1d],
     cursor: [0xf0, 0xf0, 0xf0],
@@ -49,7 +49,7 @@ const DARK: Shades = Shades {
     ],
 };
 
-const LIGHT: Shades = Shades {
+const LIGHT: Palette = Palette {
     foreground: [0x23, 0x27, 0x2e],
     background: [0xff, 0xff, 0xff],
     cursor: [0x23, 0x27, 0x2e],
@@ -74,7 +74,7 @@ const LIGHT: Shades = Shades {
 };
 
 impl Theme {
-    fn shades(self) -> &'static Shades {
+    fn palette(self) -> &'static Palette {
         match self {
             Theme::Dark => &DARK,
             Theme::Light => &LIGHT,
@@ -82,53 +82,53 @@ impl Theme {
     }
 }
 
-/// The colours of a picture: the theme's, and those that the program has set.
+/// Colours of an image: those of the theme, overridden by those that the program has set.
 #[derive(Clone, Debug, Default)]
 pub struct Colors {
     theme: Theme,
-    set: BTreeMap<u8, Rgb>,
+    overrides: BTreeMap<u8, Rgb>,
     foreground: Option<Rgb>,
     background: Option<Rgb>,
     cursor: Option<Rgb>,
 }
 
 impl Colors {
-    /// The colours of a screen in a theme.
+    /// Returns the colours of a screen.
     pub fn new(theme: Theme, screen: &Screen) -> Colors {
         let rgb = |(r, g, b): (u8, u8, u8)| [r, g, b];
         let [foreground, background, cursor] = screen.chosen_colors().map(|color| color.map(rgb));
-        let set = screen.chosen_palette().map(|(index, color)| (index, rgb(color))).collect();
-        Colors { theme, set, foreground, background, cursor }
+        let overrides = screen.chosen_palette().map(|(index, color)| (index, rgb(color))).collect();
+        Colors { theme, overrides, foreground, background, cursor }
     }
 
     fn foreground(&self) -> Rgb {
-        self.foreground.unwrap_or(self.theme.shades().foreground)
+        self.foreground.unwrap_or(self.theme.palette().foreground)
     }
 
-    /// The colour behind everything.
+    /// Returns the colour of the background.
     pub(crate) fn background(&self, is_reverse: bool) -> Rgb {
         match is_reverse {
             true => self.foreground(),
-            false => self.background.unwrap_or(self.theme.shades().background),
+            false => self.background.unwrap_or(self.theme.palette().background),
         }
     }
 
     pub(super) fn cursor(&self) -> Rgb {
-        self.cursor.unwrap_or(self.theme.shades().cursor)
+        self.cursor.unwrap_or(self.theme.palette().cursor)
     }
 
     fn indexed(&self, index: u8) -> Rgb {
-        let usual = || match index {
-            0..16 => self.theme.shades().basic[usize::from(index)],
+        let default = || match index {
+            0..16 => self.theme.palette().basic[usize::from(index)],
             _ => {
                 let (r, g, b) = awaitty_core::palette_color(index);
                 [r, g, b]
             }
         };
-        self.set.get(&index).copied().unwrap_or_else(usual)
+        self.overrides.get(&index).copied().unwrap_or_else(default)
     }
 
-    fn shade(&self, color: Color, default: Rgb) -> Rgb {
+    fn rgb(&self, color: Color, default: Rgb) -> Rgb {
         match color {
             Color::Default => default,
             Color::Indexed(index) => self.indexed(index),
@@ -136,18 +136,18 @@ impl Colors {
         }
     }
 
-    /// The colour of text in a style, and the one behind it.
+    /// Returns the colours of text and of its background in a style.
     pub(crate) fn of(&self, style: &Style, is_reverse: bool) -> (Rgb, Rgb) {
         let foreground = if is_reverse { self.background(false) } else { self.foreground() };
-        // As xterm has it: programs that know eight colours get the other eight by bold.
-        let asked = match style.fg {
+        // As in xterm, bold selects the bright variant of the first eight colours.
+        let color = match style.fg {
             Color::Indexed(index @ 0..8) if style.attrs.has(Attrs::BOLD) => {
                 Color::Indexed(index + 8)
             }
-            asked => asked,
+            color => color,
         };
-        let text = self.shade(asked, foreground);
-        let behind = self.shade(style.bg, self.background(is_reverse));
+        let text = self.rgb(color, foreground);
+        let behind = self.rgb(style.bg, self.background(is_reverse));
         let (text, behind) =
             if style.attrs.has(Attrs::INVERSE) { (behind, text) } else { (text, behind) };
         let text = match style.attrs {
@@ -158,19 +158,19 @@ impl Colors {
         (text, behind)
     }
 
-    /// The colour of an underline, if it has one of its own.
+    /// Returns the colour of an underline, if it differs from the text.
     pub(super) fn underline(&self, style: &Style) -> Option<Rgb> {
         let own = style.underline_color;
-        (own != Color::Default).then(|| self.shade(own, self.foreground()))
+        (own != Color::Default).then(|| self.rgb(own, self.foreground()))
     }
 }
 
-/// A colour as the web writes it.
+/// Formats a colour for CSS.
 pub(crate) fn hex([r, g, b]: Rgb) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// So much of one colour, and the rest of another.
+/// Mixes two colours; `part` is the weight of the first.
 pub(super) fn mix(color: Rgb, other: Rgb, part: f32) -> Rgb {
     std::array::from_fn(|i| {
         (f32::from(color[i]) * part + f32::from(other[i]) * (1.0 - part)).round() as u8

@@ -1,4 +1,4 @@
-//! Where glyphs come from: the fonts that are part of the program, one that was asked for, and the system's.
+//! Fonts: embedded ones, one from a file, and those of the system as a fallback.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,46 +10,46 @@ static REGULAR: &[u8] = include_bytes!("../../fonts/DejaVuSansMono.ttf");
 static BOLD: &[u8] = include_bytes!("../../fonts/DejaVuSansMono-Bold.ttf");
 static EMOJI: &[u8] = include_bytes!("../../fonts/NotoEmoji-Regular.ttf");
 
-/// How far the top of a letter leans over when it is italic, of its height. DejaVu's own oblique has the same.
+/// Horizontal shift per height of synthetic italics, the same as in DejaVu Oblique.
 const SLANT: f32 = 0.2;
 
-/// A font file that somebody asked for may be so large. The largest that there are, with all of Chinese, have 20 MB.
+/// Bytes of a font file. The largest CJK fonts have 20 MB.
 const FONT_MAX: u64 = 64 << 20;
 
-/// The font of a picture: our own, or that of a file.
+/// The font of an image: embedded, or the bytes of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Font(Option<Vec<u8>>);
 
-/// What is drawn with.
+/// Parsed font faces.
 #[derive(Clone, Debug)]
-pub(super) struct Faces<'f> {
+pub(super) struct FontFaces<'f> {
     regular: Face<'f>,
     bold: Face<'f>,
-    /// There is no bold one: it is drawn twice.
-    is_bold_drawn: bool,
+    /// Bold is synthesized by drawing the outline twice.
+    is_bold_synthetic: bool,
 }
 
-/// One step of an outline.
+/// A segment of an outline.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum Segment {
     Line([f32; 2], [f32; 2]),
     Quad([f32; 2], [f32; 2], [f32; 2]),
     Cubic([f32; 2], [f32; 2], [f32; 2], [f32; 2]),
 }
 
-/// The outline of a glyph, in pixels, from where the cell and the line of writing meet; down is positive.
+/// The outline of a glyph in pixels, relative to the left end of its baseline. Y points down.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outline {
-    pub(super) steps: Vec<Step>,
-    /// How wide the glyph is.
+    pub(super) steps: Vec<Segment>,
+    /// Width of the glyph.
     pub(super) advance: f32,
 }
 
 impl Font {
-    /// The font of a file.
+    /// Loads a font file.
     ///
     /// # Errors
-    /// If there is no such file, or no font that can be drawn is in it; it says which.
+    /// If the file does not exist or is not a usable font. The message contains the path.
     pub fn from_file(path: &Path) -> Result<Font, String> {
         let wrong = |what: String| format!("font: {}: {what}", path.display());
         let found = path.metadata().map_err(|error| wrong(error.to_string()))?;
@@ -62,26 +62,30 @@ impl Font {
             letter.is_some_and(|advance| advance > 0)
         });
         if !is_fit {
-            let what = "not a font with Latin letters: give a .ttf or .otf file";
+            let what = "not a font with Latin glyphs: give a .ttf or .otf file";
             return Err(wrong(what.to_owned()));
         }
         Ok(Font(Some(data)))
     }
 
-    pub(super) fn faces(&self) -> Faces<'_> {
+    pub(super) fn faces(&self) -> FontFaces<'_> {
         match self.0.as_deref().and_then(|data| Face::parse(data, 0).ok()) {
-            Some(face) => Faces { regular: face.clone(), bold: face, is_bold_drawn: true },
-            None => Faces { regular: own(REGULAR), bold: own(BOLD), is_bold_drawn: false },
+            Some(face) => FontFaces { regular: face.clone(), bold: face, is_bold_synthetic: true },
+            None => FontFaces {
+                regular: embedded(REGULAR),
+                bold: embedded(BOLD),
+                is_bold_synthetic: false,
+            },
         }
     }
 }
 
-fn own(data: &'static [u8]) -> Face<'static> {
-    Face::parse(data, 0).expect("it is part of the program, and a test draws with it")
+fn embedded(data: &'static [u8]) -> Face<'static> {
+    Face::parse(data, 0).expect("an embedded font is valid")
 }
 
-impl Faces<'_> {
-    /// The width of a cell, and how far it goes above and below the line of writing, for letters of one pixel.
+impl FontFaces<'_> {
+    /// Returns the width of a cell, and its height above and below the baseline, for a font size of one pixel.
     pub(super) fn cell(&self) -> (f32, f32, f32) {
         let face = &self.regular;
         let unit = f32::from(face.units_per_em());
@@ -90,7 +94,7 @@ impl Faces<'_> {
         (width, f32::from(face.ascender()) / unit, -f32::from(face.descender()) / unit)
     }
 
-    /// The outline of a character at a size; nothing where no font has it.
+    /// Returns the outline of a character; `None` if no font has it.
     pub(super) fn outline(
         &self,
         character: char,
@@ -100,11 +104,11 @@ impl Faces<'_> {
     ) -> Option<Outline> {
         let face = if is_bold { &self.bold } else { &self.regular };
         let slant = if is_italic { SLANT } else { 0.0 };
-        let doubled = if is_bold && self.is_bold_drawn { size / 24.0 } else { 0.0 };
-        let with = |face: &Face<'_>| outline_of(face, character, size, slant, doubled);
-        with(face).or_else(|| with(&own(REGULAR))).or_else(|| with(&own(EMOJI))).or_else(|| {
-            SYSTEM.with_face_of(character, |face| outline_of(face, character, size, slant, 0.0))
-        })
+        let bold_offset = if is_bold && self.is_bold_synthetic { size / 24.0 } else { 0.0 };
+        let with = |face: &Face<'_>| outline_of(face, character, size, slant, bold_offset);
+        with(face).or_else(|| with(&embedded(REGULAR))).or_else(|| with(&embedded(EMOJI))).or_else(
+            || SYSTEM.with_face_of(character, |face| outline_of(face, character, size, slant, 0.0)),
+        )
     }
 }
 
@@ -113,42 +117,42 @@ fn outline_of(
     character: char,
     size: f32,
     slant: f32,
-    doubled: f32,
+    bold_offset: f32,
 ) -> Option<Outline> {
     let glyph = face.glyph_index(character).filter(|&glyph| glyph != GlyphId(0))?;
     let scale = size / f32::from(face.units_per_em());
     let mut pen =
-        Pen { scale, slant, shift: 0.0, steps: Vec::new(), first: [0.0; 2], at: [0.0; 2] };
+        OutlinePen { scale, slant, shift: 0.0, steps: Vec::new(), first: [0.0; 2], at: [0.0; 2] };
     let drawn = face.outline_glyph(glyph, &mut pen);
-    // A picture instead of an outline is of no use here; a blank has neither.
+    // Bitmap glyphs are not supported. A blank has no outline.
     if drawn.is_none() && !character.is_whitespace() {
         return None;
     }
-    if doubled > 0.0 {
-        pen.shift = doubled;
+    if bold_offset > 0.0 {
+        pen.shift = bold_offset;
         face.outline_glyph(glyph, &mut pen);
     }
     let advance = f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale;
     Some(Outline { steps: pen.steps, advance })
 }
 
-/// Takes an outline down in pixels.
-struct Pen {
+/// Collects an outline in pixels.
+struct OutlinePen {
     scale: f32,
     slant: f32,
     shift: f32,
-    steps: Vec<Step>,
+    steps: Vec<Segment>,
     first: [f32; 2],
     at: [f32; 2],
 }
 
-impl Pen {
+impl OutlinePen {
     fn point(&self, x: f32, y: f32) -> [f32; 2] {
         [(x + y * self.slant) * self.scale + self.shift, -y * self.scale]
     }
 }
 
-impl OutlineBuilder for Pen {
+impl OutlineBuilder for OutlinePen {
     fn move_to(&mut self, x: f32, y: f32) {
         self.at = self.point(x, y);
         self.first = self.at;
@@ -156,52 +160,52 @@ impl OutlineBuilder for Pen {
 
     fn line_to(&mut self, x: f32, y: f32) {
         let to = self.point(x, y);
-        self.steps.push(Step::Line(self.at, to));
+        self.steps.push(Segment::Line(self.at, to));
         self.at = to;
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
         let (by, to) = (self.point(x1, y1), self.point(x, y));
-        self.steps.push(Step::Quad(self.at, by, to));
+        self.steps.push(Segment::Quad(self.at, by, to));
         self.at = to;
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
         let (first, second, to) = (self.point(x1, y1), self.point(x2, y2), self.point(x, y));
-        self.steps.push(Step::Cubic(self.at, first, second, to));
+        self.steps.push(Segment::Cubic(self.at, first, second, to));
         self.at = to;
     }
 
     fn close(&mut self) {
-        self.steps.push(Step::Line(self.at, self.first));
+        self.steps.push(Segment::Line(self.at, self.first));
         self.at = self.first;
     }
 }
 
-/// The fonts of the system, looked through when a character is in none of ours.
-static SYSTEM: LazyLock<System> = LazyLock::new(System::load);
+/// SystemFonts fonts, used for characters that the embedded fonts lack.
+static SYSTEM: LazyLock<SystemFonts> = LazyLock::new(SystemFonts::load);
 
-struct System {
+struct SystemFonts {
     fonts: fontdb::Database,
-    /// In the order in which they are asked.
+    /// Font IDs by priority.
     order: Vec<fontdb::ID>,
-    /// Which has a character.
+    /// The font of each character that was looked up.
     found: Mutex<HashMap<char, Option<fontdb::ID>>>,
 }
 
-impl System {
-    fn load() -> System {
+impl SystemFonts {
+    fn load() -> SystemFonts {
         let mut fonts = fontdb::Database::new();
         fonts.load_system_fonts();
         let mut faces: Vec<&fontdb::FaceInfo> =
             fonts.faces().filter(|face| face.style == fontdb::Style::Normal).collect();
-        // Upright ones of an ordinary weight, first those whose letters are of one width; by name, so that the same
-        // fonts give the same picture.
+        // Upright fonts by spacing and weight, monospaced and regular first. Sorting by name makes the image
+        // reproducible.
         faces.sort_by_key(|face| {
             (!face.monospaced, face.weight.0.abs_diff(400), face.post_script_name.clone())
         });
         let order = faces.iter().map(|face| face.id).collect();
-        System { fonts, order, found: Mutex::default() }
+        SystemFonts { fonts, order, found: Mutex::default() }
     }
 
     fn with_face_of<T>(&self, character: char, draw: impl Fn(&Face<'_>) -> Option<T>) -> Option<T> {
@@ -231,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_font_file_has_a_limit() {
+    fn a_font_file_has_a_size_limit() {
         let path = std::env::temp_dir().join(format!("awaitty-font-{}", std::process::id()));
         let file = std::fs::File::create(&path).unwrap();
         for (bytes, why) in [(FONT_MAX, "not a font"), (FONT_MAX + 1, "at most 64 MiB")] {

@@ -1,6 +1,6 @@
-//! Pictures of a screen: PNG and SVG, drawn here from a frame. The same frame gives the same bytes.
+//! Renders a screen as PNG or SVG. The same frame always gives the same bytes.
 //!
-//! A frame becomes a scene of rectangles, shapes and text in their colours, and that is drawn one way or the other.
+//! A frame becomes a scene of rectangles, polygons and text, which is drawn in one of the formats.
 
 mod boxes;
 mod colors;
@@ -15,27 +15,27 @@ pub(crate) use colors::hex;
 pub use colors::{Colors, Rgb, Theme};
 pub use fonts::Font;
 
-use fonts::Faces;
+use fonts::FontFaces;
 use shapes::{Pen, Shape, polygon, rect};
 
 use crate::text;
 
-/// The height of letters in pixels at scale 1: a cell of DejaVu Sans Mono is 9 pixels wide then, and 120 columns fit
-/// the pictures that models look at without making them smaller.
-const LETTER: f32 = 15.0;
+/// Font size in pixels at scale 1. A cell of DejaVu Sans Mono is 9 pixels wide then, and 120 columns fit into the
+/// images that models accept without downscaling.
+const FONT_SIZE: f32 = 15.0;
 
-/// The least and the most that a picture may be scaled.
+/// Allowed scale factors.
 pub const SCALES: std::ops::RangeInclusive<f32> = 0.5..=8.0;
 
-/// Pixels of one picture: 1000 columns and 500 rows at half the size fit, in 96 MB.
+/// Pixels of an image: 1000 columns and 500 rows at scale 0.5 fit, in 96 MB.
 pub const PIXELS_MAX: usize = 32 << 20;
 
-/// How a picture is drawn.
+/// Rendering options.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Times the usual size.
+    /// Scale factor.
     pub scale: f32,
-    /// What the cursor looks like, if it is to be seen.
+    /// The cursor to draw, if any.
     pub cursor: Option<Cursor>,
     /// The colours.
     pub colors: Colors,
@@ -43,47 +43,47 @@ pub struct Options {
     pub font: Font,
 }
 
-/// A picture.
+/// A rendered image.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// In pixels.
+    /// Width in pixels.
     pub width: usize,
-    /// In pixels.
+    /// Height in pixels.
     pub height: usize,
-    /// PNG or SVG.
+    /// PNG or SVG data.
     pub bytes: Vec<u8>,
 }
 
-/// Draws a PNG.
+/// Renders a PNG.
 ///
 /// # Errors
-/// If it would be too large; it says what would do.
+/// If the image is too large. The message contains the maximum scale.
 pub fn png(frame: &Frame, options: &Options) -> Result<Picture, String> {
     let faces = options.font.faces();
     let scene = Scene::new(frame, options, &faces)?;
     Ok(Picture { width: scene.width, height: scene.height, bytes: png::draw(&scene, &faces) })
 }
 
-/// Draws an SVG, with text that can be searched and copied.
+/// Renders an SVG with searchable text.
 ///
 /// # Errors
-/// If it would be too large; it says what would do.
+/// If the image is too large. The message contains the maximum scale.
 pub fn svg(frame: &Frame, options: &Options) -> Result<Picture, String> {
     let scene = Scene::new(frame, options, &options.font.faces())?;
     let bytes = svg::draw(&scene).into_bytes();
     Ok(Picture { width: scene.width, height: scene.height, bytes })
 }
 
-/// Something in a picture.
+/// An element of a scene.
 #[derive(Clone, Debug)]
 enum Item {
-    /// A shape, whose corners count from the upper left of the picture.
+    /// A shape in pixels from the upper left corner of the image.
     Shape(Shape, Rgb),
-    /// Text from a cell on.
-    Text { x: f32, y: f32, cells: Vec<Glyph>, look: Look },
+    /// Consecutive cells of text.
+    Text { x: f32, y: f32, cells: Vec<Glyph>, style: TextStyle },
 }
 
-/// What is in a cell, and in how many columns.
+/// The text of a cell and its width in columns.
 #[derive(Clone, Debug)]
 struct Glyph {
     text: String,
@@ -91,33 +91,33 @@ struct Glyph {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Look {
+struct TextStyle {
     color: Rgb,
     is_bold: bool,
     is_italic: bool,
 }
 
-/// What is in a picture, from back to front.
+/// The elements of an image, from back to front.
 #[derive(Debug)]
 struct Scene {
     width: usize,
     height: usize,
     background: Rgb,
     cell: (f32, f32),
-    /// The size of the letters, and where in a row the line of writing is.
-    letter: f32,
+    /// Font size, and offset of the baseline from the top of a row.
+    font_size: f32,
     baseline: f32,
     items: Vec<Item>,
 }
 
 impl Scene {
-    fn new(frame: &Frame, options: &Options, faces: &Faces<'_>) -> Result<Scene, String> {
+    fn new(frame: &Frame, options: &Options, faces: &FontFaces<'_>) -> Result<Scene, String> {
         let scale = options.scale;
         let (em_width, above, below) = faces.cell();
-        let cell_width = (em_width * LETTER * scale).round().max(1.0);
-        // The letters follow the cell, which is of whole pixels.
-        let letter = cell_width / em_width;
-        let cell_height = ((above + below) * letter).ceil().max(1.0);
+        let cell_width = (em_width * FONT_SIZE * scale).round().max(1.0);
+        // The cell has whole pixels, so the font size is adjusted to it.
+        let font_size = cell_width / em_width;
+        let cell_height = ((above + below) * font_size).ceil().max(1.0);
         let padding = (cell_width / 2.0).round();
         let (cols, rows) = (frame.cols(), frame.rows().len());
         let length = |cell: f32, count: usize| cell as usize * count + 2 * padding as usize;
@@ -125,8 +125,8 @@ impl Scene {
         if width * height > PIXELS_MAX {
             let fits = scale * (PIXELS_MAX as f32 / (width * height) as f32).sqrt();
             return Err(format!(
-                "scale: {scale} makes {width}x{height} pixels of {cols}x{rows} cells, and {PIXELS_MAX} are the most: \
-                 give at most {:.1}, or resize the session",
+                "scale: {scale} gives {width}x{height} pixels for {cols}x{rows} cells, but the limit is {PIXELS_MAX} \
+                 pixels: give at most {:.1}, or resize the session",
                 (fits * 10.0).floor() / 10.0
             ));
         }
@@ -135,8 +135,9 @@ impl Scene {
             height,
             background: options.colors.background(frame.is_reverse()),
             cell: (cell_width, cell_height),
-            letter,
-            baseline: (above * letter + (cell_height - (above + below) * letter) / 2.0).round(),
+            font_size,
+            baseline: (above * font_size + (cell_height - (above + below) * font_size) / 2.0)
+                .round(),
             items: Vec::new(),
         };
         let painter = Painter { options, is_reverse: frame.is_reverse(), padding };
@@ -155,7 +156,7 @@ impl Scene {
     }
 }
 
-/// Cells of one style, from a column on.
+/// Consecutive cells of the same style.
 pub(crate) struct Run {
     pub(crate) from: usize,
     pub(crate) to: usize,
@@ -163,14 +164,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// What is in them. Blanks behind the text are not in it, but a style may show there.
+    /// Returns the text, with blanks up to the end of the run, where a style may be visible.
     pub(crate) fn text(&self, row: &Row) -> String {
         let missing = self.to.saturating_sub(self.from.max(row.width()));
         text::visible(row.slice(self.from, self.to)) + &" ".repeat(missing)
     }
 }
 
-/// Puts a frame into a scene.
+/// Converts a frame to a scene.
 struct Painter<'o> {
     options: &'o Options,
     is_reverse: bool,
@@ -184,7 +185,7 @@ impl Painter<'_> {
 
     fn row(&self, scene: &mut Scene, at: usize, row: &Row, cols: usize) {
         let runs = runs(row, cols);
-        // All backgrounds first: a letter may lean into the next cell.
+        // All backgrounds first: a glyph may extend into the next cell.
         for run in &runs {
             let (_, background) = self.options.colors.of(&run.style, self.is_reverse);
             if background != scene.background {
@@ -200,18 +201,18 @@ impl Painter<'_> {
         }
     }
 
-    /// The text of a run, and in between what is drawn by rule.
+    /// Adds the text of a run. Characters drawn as shapes split it.
     fn text(&self, scene: &mut Scene, at: usize, row: &Row, run: &Run, color: Rgb) {
-        let look = Look {
+        let style = TextStyle {
             color,
             is_bold: run.style.attrs.has(Attrs::BOLD),
             is_italic: run.style.attrs.has(Attrs::ITALIC),
         };
-        let mut begun: Option<(usize, Vec<Glyph>)> = None;
-        let end = |scene: &mut Scene, begun: &mut Option<(usize, Vec<Glyph>)>| {
-            if let Some((col, cells)) = begun.take() {
+        let mut pending: Option<(usize, Vec<Glyph>)> = None;
+        let end = |scene: &mut Scene, pending: &mut Option<(usize, Vec<Glyph>)>| {
+            if let Some((col, cells)) = pending.take() {
                 let (x, y) = self.place(scene, at, col);
-                scene.items.push(Item::Text { x, y, cells, look });
+                scene.items.push(Item::Text { x, y, cells, style });
             }
         };
         let mut col = run.from;
@@ -223,9 +224,9 @@ impl Painter<'_> {
             let is_blank = text.trim().is_empty();
             let drawn = shapes::shapes(first, &scene.pen());
             if is_blank || drawn.is_some() {
-                end(scene, &mut begun);
+                end(scene, &mut pending);
             } else {
-                let cells = &mut begun.get_or_insert((col, Vec::new())).1;
+                let cells = &mut pending.get_or_insert((col, Vec::new())).1;
                 cells.push(Glyph { text: text.to_owned(), columns });
             }
             if let Some(drawn) = drawn.filter(|_| !is_blank) {
@@ -236,10 +237,10 @@ impl Painter<'_> {
             }
             col += columns;
         }
-        end(scene, &mut begun);
+        end(scene, &mut pending);
     }
 
-    /// Lines under, through and above a run.
+    /// Adds underlines, strike-through and overline.
     fn lines(&self, scene: &mut Scene, at: usize, run: &Run, color: Rgb) {
         let (x, y) = self.place(scene, at, run.from);
         let (cell_width, cell_height) = scene.cell;
@@ -297,7 +298,7 @@ impl Painter<'_> {
         };
         scene.items.push(Item::Shape(shape, color));
         if cursor.shape == CursorShape::Block && col < row.width() {
-            // What is under it is seen through it.
+            // The character under a block cursor is drawn in the background colour.
             let to = if is_wide { col + 2 } else { col + 1 };
             let run = Run { from: col, to, style: row.style_at(col) };
             self.text(scene, cursor.row, row, &run, scene.background);
@@ -305,11 +306,11 @@ impl Painter<'_> {
     }
 }
 
-/// A shape of a cell, where that cell is.
+/// Moves a shape to its cell.
 fn placed(shape: Shape, (left, top): (f32, f32)) -> Shape {
     match shape {
-        Shape::Rect { x, y, width, height, covered } => {
-            Shape::Rect { x: left + x, y: top + y, width, height, covered }
+        Shape::Rect { x, y, width, height, coverage } => {
+            Shape::Rect { x: left + x, y: top + y, width, height, coverage }
         }
         Shape::Polygon(corners) => {
             polygon(corners.into_iter().map(|[x, y]| [left + x, top + y]).collect())
@@ -317,7 +318,7 @@ fn placed(shape: Shape, (left, top): (f32, f32)) -> Shape {
     }
 }
 
-/// A wave of one cell, whose lowest point is `bottom`.
+/// Returns a wave of one cell with its lowest point at `bottom`.
 fn wave(x: f32, bottom: f32, width: f32, thick: f32) -> Shape {
     let height = thick * 1.5;
     let edge = |below: f32| {
@@ -332,7 +333,7 @@ fn wave(x: f32, bottom: f32, width: f32, thick: f32) -> Shape {
     polygon(edge(0.0).chain(back).collect())
 }
 
-/// The runs of a row, up to a column at least.
+/// Returns the runs of a row, padded to `cols`.
 pub(crate) fn runs(row: &Row, cols: usize) -> Vec<Run> {
     let (mut runs, mut col) = (Vec::new(), 0);
     let mut push = |from: usize, to: usize, style: Style| {

@@ -1,33 +1,33 @@
-//! A scene as a PNG.
+//! Draws a scene as PNG.
 
 use std::collections::HashMap;
 
 use ab_glyph_rasterizer::{Point, Rasterizer, point};
 
 use super::colors::{Rgb, mix};
-use super::fonts::{Faces, Outline, Step};
+use super::fonts::{FontFaces, Outline, Segment};
 use super::shapes::Shape;
-use super::{Glyph, Item, Look, Scene};
+use super::{Glyph, Item, Scene, TextStyle};
 
-/// Draws it.
-pub(super) fn draw(scene: &Scene, faces: &Faces<'_>) -> Vec<u8> {
+/// Draws a scene.
+pub(super) fn draw(scene: &Scene, faces: &FontFaces<'_>) -> Vec<u8> {
     let mut canvas = Canvas::new(scene);
-    let mut letters = Letters { faces, scene, drawn: HashMap::new() };
+    let mut glyphs = GlyphCache { faces, scene, drawn: HashMap::new() };
     for item in &scene.items {
         match item {
-            Item::Shape(Shape::Rect { x, y, width, height, covered }, color) => {
-                canvas.fill((*x, *y), (*width, *height), *color, *covered);
+            Item::Shape(Shape::Rect { x, y, width, height, coverage }, color) => {
+                canvas.fill((*x, *y), (*width, *height), *color, *coverage);
             }
             Item::Shape(Shape::Polygon(corners), color) => {
                 let ends = corners.iter().skip(1).chain(corners.first());
-                let steps = corners.iter().zip(ends).map(|(a, b)| Step::Line(*a, *b));
+                let steps = corners.iter().zip(ends).map(|(a, b)| Segment::Line(*a, *b));
                 canvas.cover(&Mask::new(&steps.collect::<Vec<_>>()), 0.0, 0.0, *color);
             }
-            Item::Text { x, y, cells, look } => {
+            Item::Text { x, y, cells, style } => {
                 let mut left = *x;
                 for cell in cells {
-                    let mask = letters.mask(cell, *look);
-                    canvas.cover(mask, left, y + scene.baseline, look.color);
+                    let mask = glyphs.mask(cell, *style);
+                    canvas.cover(mask, left, y + scene.baseline, style.color);
                     left += cell.columns as f32 * scene.cell.0;
                 }
             }
@@ -36,22 +36,22 @@ pub(super) fn draw(scene: &Scene, faces: &Faces<'_>) -> Vec<u8> {
     canvas.encode()
 }
 
-/// How much of each pixel is covered, in a rectangle somewhere.
+/// The coverage of each pixel in a rectangle.
 #[derive(Debug, Default)]
 struct Mask {
     left: f32,
     top: f32,
     width: usize,
-    covered: Vec<f32>,
+    coverage: Vec<f32>,
 }
 
 impl Mask {
-    fn new(steps: &[Step]) -> Mask {
+    fn new(steps: &[Segment]) -> Mask {
         let points = || {
             steps.iter().flat_map(|step| match *step {
-                Step::Line(a, b) => vec![a, b],
-                Step::Quad(a, b, c) => vec![a, b, c],
-                Step::Cubic(a, b, c, d) => vec![a, b, c, d],
+                Segment::Line(a, b) => vec![a, b],
+                Segment::Quad(a, b, c) => vec![a, b, c],
+                Segment::Cubic(a, b, c, d) => vec![a, b, c, d],
             })
         };
         let least = |axis: usize| points().map(|at| at[axis]).fold(f32::INFINITY, f32::min).floor();
@@ -60,51 +60,51 @@ impl Mask {
         if steps.is_empty() {
             return Mask::default();
         }
-        // A pixel around it, so that nothing is drawn beyond the edge.
+        // A margin of one pixel, since the rasterizer must not draw outside.
         let (left, top) = (least(0) - 1.0, least(1) - 1.0);
         let (width, height) = ((most(0) - left) as usize + 2, (most(1) - top) as usize + 2);
         let mut raster = Rasterizer::new(width, height);
         let at = |[x, y]: [f32; 2]| -> Point { point(x - left, y - top) };
         for step in steps {
             match *step {
-                Step::Line(a, b) => raster.draw_line(at(a), at(b)),
-                Step::Quad(a, b, c) => raster.draw_quad(at(a), at(b), at(c)),
-                Step::Cubic(a, b, c, d) => raster.draw_cubic(at(a), at(b), at(c), at(d)),
+                Segment::Line(a, b) => raster.draw_line(at(a), at(b)),
+                Segment::Quad(a, b, c) => raster.draw_quad(at(a), at(b), at(c)),
+                Segment::Cubic(a, b, c, d) => raster.draw_cubic(at(a), at(b), at(c), at(d)),
             }
         }
-        let mut covered = vec![0.0; width * height];
-        raster.for_each_pixel(|i, part| covered[i] = part.min(1.0));
-        Mask { left, top, width, covered }
+        let mut coverage = vec![0.0; width * height];
+        raster.for_each_pixel(|i, part| coverage[i] = part.min(1.0));
+        Mask { left, top, width, coverage }
     }
 }
 
-/// The letters of one picture, each drawn once.
-struct Letters<'s> {
-    faces: &'s Faces<'s>,
+/// Cache of rasterized glyphs.
+struct GlyphCache<'s> {
+    faces: &'s FontFaces<'s>,
     scene: &'s Scene,
     drawn: HashMap<(String, usize, bool, bool), Mask>,
 }
 
-impl Letters<'_> {
-    fn mask(&mut self, cell: &Glyph, look: Look) -> &Mask {
-        let key = (cell.text.clone(), cell.columns, look.is_bold, look.is_italic);
+impl GlyphCache<'_> {
+    fn mask(&mut self, cell: &Glyph, style: TextStyle) -> &Mask {
+        let key = (cell.text.clone(), cell.columns, style.is_bold, style.is_italic);
         let (faces, scene) = (self.faces, self.scene);
-        self.drawn.entry(key).or_insert_with(|| Mask::new(&outlines(faces, scene, cell, look)))
+        self.drawn.entry(key).or_insert_with(|| Mask::new(&outlines(faces, scene, cell, style)))
     }
 }
 
-/// The outlines of what is in a cell: a letter with its marks, an emoji without what modifies it.
-fn outlines(faces: &Faces<'_>, scene: &Scene, cell: &Glyph, look: Look) -> Vec<Step> {
+/// Returns the outlines of a cell: a character with its combining marks, but an emoji without its modifiers.
+fn outlines(faces: &FontFaces<'_>, scene: &Scene, cell: &Glyph, style: TextStyle) -> Vec<Segment> {
     const JOINER: char = '\u{200d}';
     let room = cell.columns as f32 * scene.cell.0;
     let mut steps = Vec::new();
     let shown = cell.text.chars().take_while(|&character| character != JOINER).enumerate();
     for (i, character) in shown.filter(|(i, character)| *i == 0 || !is_selector(*character)) {
-        let outline = faces.outline(character, look.is_bold, look.is_italic, scene.letter);
+        let outline = faces.outline(character, style.is_bold, style.is_italic, scene.font_size);
         match outline {
             Some(outline) => steps.extend(fitted(outline, room, i > 0)),
-            // A mark that no font has is left out; a character is a box.
-            None if i == 0 => steps.extend(hollow(room, scene)),
+            // A missing mark is skipped; a missing character becomes a box.
+            None if i == 0 => steps.extend(missing_glyph(room, scene)),
             None => {}
         }
     }
@@ -115,22 +115,22 @@ fn is_selector(character: char) -> bool {
     matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A glyph in the middle of its cells, made smaller if it does not fit. A mark stays where its font put it.
-fn fitted(outline: Outline, room: f32, is_mark: bool) -> Vec<Step> {
+/// Centres a glyph in its cells, and shrinks it to fit. A combining mark keeps its position.
+fn fitted(outline: Outline, room: f32, is_mark: bool) -> Vec<Segment> {
     let scale = if outline.advance > room { room / outline.advance } else { 1.0 };
     let spare = (room - outline.advance * scale) / 2.0;
     let shift = if is_mark && outline.advance == 0.0 { room } else { spare.max(0.0) };
     let at = |[x, y]: [f32; 2]| [x * scale + shift, y * scale];
-    let moved = |step: Step| match step {
-        Step::Line(a, b) => Step::Line(at(a), at(b)),
-        Step::Quad(a, b, c) => Step::Quad(at(a), at(b), at(c)),
-        Step::Cubic(a, b, c, d) => Step::Cubic(at(a), at(b), at(c), at(d)),
+    let moved = |step: Segment| match step {
+        Segment::Line(a, b) => Segment::Line(at(a), at(b)),
+        Segment::Quad(a, b, c) => Segment::Quad(at(a), at(b), at(c)),
+        Segment::Cubic(a, b, c, d) => Segment::Cubic(at(a), at(b), at(c), at(d)),
     };
     outline.steps.into_iter().map(moved).collect()
 }
 
-/// A box that stands for a character that no font has.
-fn hollow(room: f32, scene: &Scene) -> Vec<Step> {
+/// Returns a box for a character that no font has.
+fn missing_glyph(room: f32, scene: &Scene) -> Vec<Segment> {
     let thick = scene.pen().light;
     let (left, right) = (thick, room - thick);
     let (top, bottom) = (thick * 2.0 - scene.baseline, 0.0);
@@ -139,7 +139,7 @@ fn hollow(room: f32, scene: &Scene) -> Vec<Step> {
         if is_hole {
             corners.reverse();
         }
-        (0..4).map(move |i| Step::Line(corners[i], corners[(i + 1) % 4]))
+        (0..4).map(move |i| Segment::Line(corners[i], corners[(i + 1) % 4]))
     };
     let hole = ring(left + thick, right - thick, top + thick, bottom - thick, true);
     ring(left, right, top, bottom, false).chain(hole).collect()
@@ -176,7 +176,7 @@ impl Canvas {
 
     fn cover(&mut self, mask: &Mask, x: f32, y: f32, color: Rgb) {
         let (left, top) = ((x + mask.left).round(), (y + mask.top).round());
-        for (i, &part) in mask.covered.iter().enumerate().filter(|(_, part)| **part > 0.0) {
+        for (i, &part) in mask.coverage.iter().enumerate().filter(|(_, part)| **part > 0.0) {
             let (col, row) = (left + (i % mask.width) as f32, top + (i / mask.width) as f32);
             let is_inside = (0.0..self.width as f32).contains(&col) && row >= 0.0;
             if is_inside {
@@ -190,7 +190,7 @@ impl Canvas {
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        // Most rows of pixels are like the one above or all of one colour, which costs little to find out.
+        // Most pixel rows repeat the previous one or have one colour, which compresses well without a filter.
         encoder.set_compression(png::Compression::Balanced);
         encoder.set_filter(png::Filter::NoFilter);
         let written = encoder.write_header().and_then(|mut writer| {

@@ -1,44 +1,44 @@
-//! Characters that are drawn by rule instead of from a font, so that they join: lines, blocks, braille, the symbols of
-//! prompts.
+//! Characters drawn as shapes instead of glyphs, so that they join seamlessly: boxes, blocks, braille and Powerline
+//! symbols.
 
 use super::boxes;
 
-/// A part of a picture, in pixels.
+/// A shape in pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
     /// A rectangle.
     Rect {
-        /// Its left edge.
+        /// Left edge.
         x: f32,
-        /// Its upper edge.
+        /// Upper edge.
         y: f32,
-        /// Its width.
+        /// Width.
         width: f32,
-        /// Its height.
+        /// Height.
         height: f32,
-        /// How much of it is covered.
-        covered: f32,
+        /// Opacity.
+        coverage: f32,
     },
-    /// What is inside of these corners.
+    /// A filled polygon.
     Polygon(Vec<[f32; 2]>),
 }
 
 pub(super) fn rect(x: f32, y: f32, width: f32, height: f32) -> Shape {
-    Shape::Rect { x, y, width, height, covered: 1.0 }
+    Shape::Rect { x, y, width, height, coverage: 1.0 }
 }
 
 pub(super) fn polygon(corners: Vec<[f32; 2]>) -> Shape {
     Shape::Polygon(corners)
 }
 
-/// What lines are drawn with in a cell of that size.
+/// The metrics of lines in a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pen {
-    /// Of the cell.
+    /// Width of the cell.
     pub(super) width: f32,
-    /// Of the cell.
+    /// Height of the cell.
     pub(super) height: f32,
-    /// How thick a light line is.
+    /// Thickness of a light line.
     pub(super) light: f32,
 }
 
@@ -55,12 +55,12 @@ impl Pen {
         }
     }
 
-    /// How far each of two lines is from the middle.
+    /// Returns the distance of each line of a double line from the centre.
     pub(super) fn gap(&self) -> f32 {
         (self.light * 1.5).ceil()
     }
 
-    /// Where a vertical line so thick begins, to be in the middle and on whole pixels.
+    /// Returns the left edge of a centred vertical line on whole pixels.
     pub(super) fn middle_x(&self, thick: f32) -> f32 {
         ((self.width - thick) / 2.0).floor()
     }
@@ -69,9 +69,9 @@ impl Pen {
         ((self.height - thick) / 2.0).floor()
     }
 
-    /// A line from a side (0 is up, and then as the clock goes) to the centre and beyond, `across` from it.
+    /// Returns a line from a side (0 is up, then clockwise) to `beyond` the centre, shifted by `across`.
     pub(super) fn turned(&self, side: usize, across: f32, thick: f32, beyond: f32) -> Shape {
-        // Going down, what is to the right of it going up is to the left.
+        // Left and right swap when the direction is reversed.
         let across = if matches!(side, 0 | 1) { across } else { -across };
         let (x, y) = (self.middle_x(thick), self.middle_y(thick));
         let centre = |middle: f32| middle + thick / 2.0;
@@ -91,7 +91,7 @@ impl Pen {
     }
 }
 
-/// The shapes of a character, if it is one that is drawn by rule.
+/// Returns the shapes of a character; `None` if it is drawn from a font.
 pub(super) fn shapes(character: char, pen: &Pen) -> Option<Vec<Shape>> {
     let code = u32::from(character);
     Some(match code {
@@ -106,7 +106,7 @@ pub(super) fn shapes(character: char, pen: &Pen) -> Option<Vec<Shape>> {
     })
 }
 
-/// Parts of a cell that is cut into so many columns and rows, from left to right and from the top.
+/// Returns the selected parts of a cell divided into columns and rows, from the upper left.
 fn parts(columns: u32, rows: u32, is_set: impl Fn(u32, u32) -> bool, pen: &Pen) -> Vec<Shape> {
     let edge = |length: f32, i: u32, of: u32| (length * i as f32 / of as f32).round();
     let mut shapes = Vec::new();
@@ -125,11 +125,11 @@ fn blocks(code: u32, pen: &Pen) -> Vec<Shape> {
     let Pen { width, height, .. } = *pen;
     let eighths = |length: f32, n: u32| (length * n as f32 / 8.0).round().max(1.0);
     let lower = |n: u32| {
-        let covered = eighths(height, n);
-        rect(0.0, height - covered, width, covered)
+        let coverage = eighths(height, n);
+        rect(0.0, height - coverage, width, coverage)
     };
     let left = |n: u32| rect(0.0, 0.0, eighths(width, n), height);
-    // Which quarters are filled: upper left, upper right, lower left, lower right.
+    // Bits: upper left, upper right, lower left, lower right.
     let quarters = |set: u32| parts(2, 2, |column, row| set >> (row * 2 + column) & 1 == 1, pen);
     match code {
         0x2580 => vec![rect(0.0, 0.0, width, (height / 2.0).round())],
@@ -140,8 +140,8 @@ fn blocks(code: u32, pen: &Pen) -> Vec<Shape> {
             vec![rect(half, 0.0, width - half, height)]
         }
         0x2591..=0x2593 => {
-            let covered = (code - 0x2590) as f32 / 4.0;
-            vec![Shape::Rect { x: 0.0, y: 0.0, width, height, covered }]
+            let coverage = (code - 0x2590) as f32 / 4.0;
+            vec![Shape::Rect { x: 0.0, y: 0.0, width, height, coverage }]
         }
         0x2594 => vec![rect(0.0, 0.0, width, eighths(height, 1))],
         0x2595 => {
@@ -161,7 +161,7 @@ fn blocks(code: u32, pen: &Pen) -> Vec<Shape> {
     }
 }
 
-/// Six parts of a cell. The two halves are block elements and are left out of the numbering.
+/// Returns a sextant. The numbering skips the two halves, which are block elements.
 fn sextant(code: u32, pen: &Pen) -> Vec<Shape> {
     let number = code - 0x1fb00 + 1;
     let set = number + u32::from(number >= 0b01_0101) + u32::from(number >= 0b10_1010 - 1);
@@ -169,7 +169,7 @@ fn sextant(code: u32, pen: &Pen) -> Vec<Shape> {
 }
 
 fn braille(code: u32, pen: &Pen) -> Vec<Shape> {
-    // The bits of the dots, by row, left and right.
+    // Bit numbers of the dots by row, left and right.
     const DOTS: [[u32; 2]; 4] = [[0, 3], [1, 4], [2, 5], [6, 7]];
     let size = (pen.width / 4.0).min(pen.height / 8.0).round().max(1.0);
     let mut shapes = Vec::new();
@@ -185,7 +185,7 @@ fn braille(code: u32, pen: &Pen) -> Vec<Shape> {
     shapes
 }
 
-/// The branch of a prompt: a trunk, and a twig that leaves it.
+/// Returns the Powerline symbol for a branch.
 fn branch(pen: &Pen) -> Vec<Shape> {
     let Pen { width: w, height: h, light } = *pen;
     let thick = light * 1.5;
@@ -202,7 +202,7 @@ fn branch(pen: &Pen) -> Vec<Shape> {
     ]
 }
 
-/// The lock of a prompt, for what may only be read.
+/// Returns the Powerline symbol for read-only.
 fn lock(pen: &Pen) -> Vec<Shape> {
     let Pen { width: w, height: h, light } = *pen;
     let (left, right, top) = ((w * 0.25).round(), (w * 0.75).round(), (h * 0.22).round());
@@ -218,7 +218,7 @@ fn lock(pen: &Pen) -> Vec<Shape> {
 fn powerline(code: u32, pen: &Pen) -> Option<Vec<Shape>> {
     let Pen { width: w, height: h, light } = *pen;
     let middle = h / 2.0;
-    // Half of an ellipse on the left edge, to be mirrored for the other side.
+    // Half an ellipse on the left edge; mirrored for the other side.
     let half = |radius_x: f32, radius_y: f32| {
         (0..=32u8).map(move |i| {
             let turn = std::f32::consts::PI * f32::from(i) / 32.0;

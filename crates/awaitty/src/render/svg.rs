@@ -1,19 +1,19 @@
-//! A scene as an SVG: its text is text, forced into its columns, and what must join is drawn.
+//! Draws a scene as SVG. Text is stretched to its columns; characters that must join are shapes.
 
 use std::fmt::Write;
 
 use super::colors::hex;
 use super::shapes::Shape;
-use super::{Glyph, Item, Look, Scene};
+use super::{Glyph, Item, Scene, TextStyle};
 use crate::text;
 
-/// Draws it.
+/// Draws a scene.
 pub(super) fn draw(scene: &Scene) -> String {
-    let Scene { width, height, letter, background, .. } = scene;
+    let Scene { width, height, font_size, background, .. } = scene;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\" \
-         font-size=\"{letter}\" xml:space=\"preserve\">\n\
+         font-size=\"{font_size}\" xml:space=\"preserve\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n",
         hex(*background)
     );
@@ -24,11 +24,11 @@ pub(super) fn draw(scene: &Scene) -> String {
 }
 
 fn push(svg: &mut String, item: &Item, scene: &Scene) {
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = match item {
-        Item::Shape(Shape::Rect { x, y, width, height, covered }, color) => {
+        Item::Shape(Shape::Rect { x, y, width, height, coverage }, color) => {
             let color = hex(*color);
-            let opacity = match covered {
+            let opacity = match coverage {
                 1.0 => String::new(),
                 part => format!(" fill-opacity=\"{part}\""),
             };
@@ -43,14 +43,14 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
             let color = hex(*color);
             writeln!(svg, "<polygon points=\"{}\" fill=\"{color}\"/>", corners.join(" "))
         }
-        Item::Text { x, y, cells, look } => {
+        Item::Text { x, y, cells, style } => {
             let y = y + scene.baseline;
             let mut left = *x;
-            // Wide ones apart from the others: each part is as wide as its cells are.
+            // Wide and narrow characters separately: `textLength` spreads characters evenly.
             for part in cells.chunk_by(|a, b| a.columns == b.columns) {
                 let columns: usize = part.iter().map(|cell| cell.columns).sum();
                 let width = columns as f32 * scene.cell.0;
-                text_of(svg, part, *look, left, y, width);
+                text_of(svg, part, *style, left, y, width);
                 left += width;
             }
             Ok(())
@@ -58,12 +58,12 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
     };
 }
 
-fn text_of(svg: &mut String, cells: &[Glyph], look: Look, x: f32, y: f32, width: f32) {
+fn text_of(svg: &mut String, cells: &[Glyph], style: TextStyle, x: f32, y: f32, width: f32) {
     let shown: String =
         cells.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
-    let bold = if look.is_bold { " font-weight=\"bold\"" } else { "" };
-    let italic = if look.is_italic { " font-style=\"italic\"" } else { "" };
-    let color = hex(look.color);
+    let bold = if style.is_bold { " font-weight=\"bold\"" } else { "" };
+    let italic = if style.is_italic { " font-style=\"italic\"" } else { "" };
+    let color = hex(style.color);
     let _ = writeln!(
         svg,
         "<text x=\"{x}\" y=\"{y}\" fill=\"{color}\"{bold}{italic} textLength=\"{width}\" \

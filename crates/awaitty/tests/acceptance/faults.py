@@ -480,7 +480,7 @@ async def a_killed_daemon_is_reported_and_replaced():
             os.kill(pid, signal.SIGKILL)
             expect(await asyncio.wait_for(client.process.wait(), 5) != 0, "a nonzero exit status", "0")
         status, output, errors = await command(env, "search", "UP", "--json")
-        expect((status, output["matches"]) == (0, []) and "the daemon before had died" in errors, "a new daemon that reports the death", [status, output, errors])
+        expect((status, output["matches"]) == (0, []) and "the previous daemon was killed" in errors, "a new daemon that reports the death", [status, output, errors])
         left = await gone(mark.encode(), 2)
         strays = [words for words in all_words() if words == "sleep 601"]
         expect(not left and not strays, "no process left", [list(left.values()), strays])

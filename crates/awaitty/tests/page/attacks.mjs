@@ -13,7 +13,7 @@ const PAGE = new URL("../../src/http/page/", import.meta.url);
 const TYPES = { ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 const NONCE = "0123456789abcdef".repeat(4);
 const OTHER_SERVER =
-  "Another server answers at this address: awaitty was restarted, or another program took the port. " +
+  "Another server is listening at this address: awaitty was restarted, or another program uses the port. " +
   "Open the new login file, or enter the token.";
 
 const sign = (key, text) => createHmac("sha256", key).update(text).digest("hex");
@@ -176,7 +176,7 @@ export const attacks = {
       rogue.checkRequests(secrets);
       await tab.says("#key-why", OTHER_SERVER);
       await tab.page.reload();
-      await tab.says("#key-why", "opens only with the server's token");
+      await tab.says("#key-why", "requires the server's token");
       rogue.checkRequests(secrets);
     } finally {
       rogue.close();

@@ -315,7 +315,7 @@ const tests = {
     tab.picture = await tab.page.screenshot();
     await tab.page.click("#give");
     await tab.visible("#mine", false);
-    await tab.says("#notice", "Given back");
+    await tab.says("#notice", "given back");
     await host.call("send_input", { session_id: id, input: "echo back-$((7*7))\n" });
     await tab.sees(/^back-49/);
     assert(!(await tab.screen()).includes("agent-again"), "what was denied was not typed");
@@ -355,7 +355,7 @@ const tests = {
     await second.says(`${second.tile(id)} .holder`, "a person types");
     await second.takeControl();
     await tab.visible("#mine", false);
-    await tab.says("#notice", "Somebody else took control");
+    await tab.says("#notice", "Another person took control");
     await tab.page.bringToFront();
     await tab.type("echo late\n");
     await second.page.bringToFront();
@@ -430,7 +430,7 @@ const tests = {
     await tab.says("#hits", "of 11");
     await tab.page.$eval("#needle", (needle) => needle.select());
     await tab.page.keyboard.type("nowhere");
-    await tab.says("#hits", "nothing found");
+    await tab.says("#hits", "no match");
     await tab.page.keyboard.press("Escape");
     await tab.visible("#search", false);
     await tab.visible("#big");
@@ -505,7 +505,7 @@ const tests = {
     await tab.says("#offline", "Disconnected");
     tab.picture = await tab.page.screenshot();
     await host.start("--port", new URL(host.url).port);
-    await tab.says("#key-why", "Another server answers at this address: awaitty was restarted");
+    await tab.says("#key-why", "Another server is listening at this address: awaitty was restarted");
     await tab.page.type("#token", host.token);
     await tab.page.keyboard.press("Enter");
     const { session_id } = await host.call("spawn", { command: "cat", name: "after" });
@@ -639,7 +639,7 @@ const tests = {
     ]);
     assert.deepEqual(markup, [1, 1, 0], "nothing became markup");
     await tab.page.click("#copy");
-    await tab.says("#notice", "The screen is copied");
+    await tab.says("#notice", "Copied the screen");
     const copied = await tab.page.evaluate(() => navigator.clipboard.readText());
     assert(copied.includes("the-end"), "a copy by the person works");
   },
@@ -659,7 +659,7 @@ const tests = {
     };
     await drag();
     await tab.page.click("#copy");
-    await tab.says("#notice", "The selection is copied");
+    await tab.says("#notice", "Copied the selection");
     assert.equal(await tab.page.evaluate(() => navigator.clipboard.readText()), "first-row", "a drag without control selects text");
     await tab.takeControl();
     await drag();

@@ -105,7 +105,7 @@ fn a_killed_daemon_is_cleaned_up() {
     wait_for_end(pid);
     let (status, json, errors) = home.run(&["search", "UP", "--json"]);
     assert_eq!((status, &json["matches"]), (0, &json!([])));
-    assert!(errors.contains("the daemon before had died"), "{errors}");
+    assert!(errors.contains("the previous daemon was killed"), "{errors}");
     let left = processes_of(&home.dir);
     assert!(left.iter().all(|command| command.contains(" daemon ")), "{left:?}");
     assert!(!all_commands().iter().any(|command| command.starts_with(&bare)));
@@ -134,7 +134,7 @@ fn leaders_files_of_older_versions_are_ignored() {
     kill_process(pid, Signal::KILL).unwrap();
     wait_for_end(guard);
     let errors = home.run(&["search", "x"]).2;
-    assert!(errors.contains("the daemon before had died"), "{errors}");
+    assert!(errors.contains("the previous daemon was killed"), "{errors}");
     let ended = poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&Timespec::default()));
     assert_eq!(ended, Ok(0), "the other process still runs");
     kill_process(other, Signal::KILL).unwrap();

@@ -1,8 +1,8 @@
-//! Recordings: what a program printed and when, written to a file while it runs.
+//! Recordings: output with timestamps, written to a file while the program runs.
 //!
-//! The file is an asciicast (version 3), a line an event, so that whatever ends us leaves a recording that can be read.
-//! A thread writes it: a disk may block, and neither the terminal nor its callers are to wait for one. What goes wrong
-//! there ends the recording, with a note, and nothing else.
+//! The file is an asciicast (version 3) with one event per line, so it is readable even if the server is killed. A
+//! thread writes it, because a slow disk must not block the terminal or its callers. A write error ends the recording
+//! with a note, and nothing else.
 
 mod cast;
 mod retention;
@@ -21,73 +21,73 @@ use tokio::sync::oneshot;
 
 use crate::limits::Limits;
 
-/// Bytes of one recording: hours of a busy screen, and not all of a disk.
+/// Bytes of one recording: hours of a busy screen.
 pub const RECORDING_MAX: u64 = 1 << 30;
 
-/// Recordings of one session that begin in the same second. A restart takes longer than a hundredth of it.
+/// Recordings of one session that start within the same second. A restart takes longer than 10 ms.
 const RESTARTS_MAX: usize = 100;
 
-/// Bytes that wait to be written. A disk that is so far behind does not catch up.
+/// Bytes waiting to be written. A disk that is so far behind does not catch up.
 pub const QUEUE_MAX: usize = 8 << 20;
 
-/// The variable that says where recordings go.
+/// Environment variable with the folder for recordings.
 pub const FOLDER_VARIABLE: &str = "AWAITTY_RECORDINGS";
 
-enum Job {
+enum WriterJob {
     Line(String),
-    /// Everything before this is in the file.
+    /// Acknowledges that all earlier jobs are in the file.
     Flush(oneshot::Sender<()>),
 }
 
-/// What the one who records and the one who writes both know.
+/// State shared by the recorder and the writer thread.
 #[derive(Debug, Default)]
 struct Shared {
     queued: AtomicUsize,
     written: AtomicU64,
-    /// Why it ended early.
+    /// Why the recording ended early.
     note: OnceLock<String>,
 }
 
-/// What is recorded of a terminal.
+/// Records the events of a terminal.
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::Sender<WriterJob>,
     shared: Arc<Shared>,
-    /// Input is recorded, too.
+    /// Whether input is recorded.
     with_input: bool,
     last: Time,
-    /// The beginning of a character that was cut.
-    begun: Vec<u8>,
+    /// The first bytes of an incomplete UTF-8 character.
+    incomplete: Vec<u8>,
 }
 
-/// How a recording stands.
+/// The status of a recording.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its size.
+    /// Size of the file.
     pub bytes: u64,
-    /// Why it ended before its program, if it did.
+    /// Why the recording ended before the program did, if so.
     pub note: Option<String>,
 }
 
-/// What a recording begins with.
+/// Metadata of a recording.
 #[derive(Clone, Debug)]
 pub struct Head<'a> {
-    /// The size of the terminal.
+    /// Columns and rows of the terminal.
     pub size: (usize, usize),
-    /// The command as one line.
+    /// The command line.
     pub command: &'a str,
     /// Seconds since 1970.
     pub timestamp: u64,
 }
 
 impl Recorder {
-    /// Begins a recording in the folder for them.
+    /// Starts a recording in the folder for recordings.
     ///
     /// # Errors
-    /// If there cannot be a file; it says which.
+    /// If the file cannot be created. The message contains its path.
     pub fn start(
         name: &str,
         head: &Head<'_>,
@@ -97,7 +97,7 @@ impl Recorder {
         let folder = folder()?;
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(head.timestamp);
         retention::remove_old(&folder, now, limits.recording_days, limits.recordings_bytes);
-        // Ids of panes have characters that are not for names of files.
+        // tmux pane IDs contain characters that are unsafe in file names.
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_");
         let start = format!("{}-{}-{name}", head.timestamp, std::process::id());
         // A session that is restarted within a second has the same name.
@@ -111,10 +111,11 @@ impl Recorder {
                 started => return started,
             }
         }
-        Err(io::Error::other(format!("{RESTARTS_MAX} recordings of {start} are there already")))
+        let message = format!("{RESTARTS_MAX} recordings named {start} already exist");
+        Err(io::Error::other(message))
     }
 
-    /// Takes the file away: there is nothing to record.
+    /// Deletes the file: the program could not be started.
     pub fn forget(&self) {
         let _ = std::fs::remove_file(&self.path);
     }
@@ -122,16 +123,16 @@ impl Recorder {
     fn start_at(path: PathBuf, head: &Head<'_>, with_input: bool) -> io::Result<Recorder> {
         let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|error| named(&path, &error))?;
-        // Other processes see by the lock that it is being written.
+        // Shows other processes that the file is being written.
         rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
         let (jobs, received) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let of_writer = Arc::clone(&shared);
+        let writer_shared = Arc::clone(&shared);
         std::thread::Builder::new()
             .name("recording".to_owned())
-            .spawn(move || write_all(file, &received, &of_writer))?;
+            .spawn(move || write_all(file, &received, &writer_shared))?;
         let last = Time::default();
-        let recorder = Recorder { path, jobs, shared, with_input, last, begun: Vec::new() };
+        let recorder = Recorder { path, jobs, shared, with_input, last, incomplete: Vec::new() };
         recorder.push(cast::header(head));
         Ok(recorder)
     }
@@ -142,12 +143,12 @@ impl Recorder {
         }
         let waiting = self.shared.queued.fetch_add(line.len(), Ordering::Relaxed) + line.len();
         if waiting > QUEUE_MAX {
-            let note = format!("{waiting} bytes waited for the disk, which is too slow");
+            let note = format!("the disk is too slow: {waiting} bytes were waiting to be written");
             let _ = self.shared.note.set(note);
             return;
         }
-        // The writer goes away only once there is a note.
-        let _ = self.jobs.send(Job::Line(line));
+        // The writer thread only ends after it has set a note.
+        let _ = self.jobs.send(WriterJob::Line(line));
     }
 
     fn event(&mut self, now: Time, kind: char, data: &str) {
@@ -156,39 +157,39 @@ impl Recorder {
         self.push(cast::event(after, kind, data));
     }
 
-    /// The program printed something.
+    /// Records output.
     pub fn output(&mut self, now: Time, bytes: &[u8]) {
-        self.begun.extend(bytes);
-        let whole = whole_characters(&self.begun);
-        let printed: Vec<u8> = self.begun.drain(..whole).collect();
+        self.incomplete.extend(bytes);
+        let whole = whole_characters(&self.incomplete);
+        let printed: Vec<u8> = self.incomplete.drain(..whole).collect();
         if !printed.is_empty() {
             self.event(now, 'o', &String::from_utf8_lossy(&printed));
         }
     }
 
-    /// Something was typed, which is recorded only if that was asked for. A secret is not to come here.
+    /// Records input, if enabled. Must not be called with a secret.
     pub fn input(&mut self, now: Time, bytes: &[u8]) {
         if self.with_input {
             self.event(now, 'i', &String::from_utf8_lossy(bytes));
         }
     }
 
-    /// The size changed.
+    /// Records a resize.
     pub fn resize(&mut self, now: Time, cols: usize, rows: usize) {
         self.event(now, 'r', &format!("{cols}x{rows}"));
     }
 
-    /// Something to find again.
+    /// Records a marker.
     pub fn mark(&mut self, now: Time, label: &str) {
         self.event(now, 'm', label);
     }
 
-    /// The program ended.
+    /// Records the exit status.
     pub fn exit(&mut self, now: Time, status: i32) {
         self.event(now, 'x', &status.to_string());
     }
 
-    /// How it stands.
+    /// Returns the status.
     pub fn standing(&self) -> Standing {
         Standing {
             path: self.path.clone(),
@@ -197,17 +198,17 @@ impl Recorder {
         }
     }
 
-    /// Resolves once what was recorded so far is in the file, or never will be.
+    /// Returns a receiver that resolves once all events so far are in the file, or the recording has failed.
     pub fn flushed(&self) -> oneshot::Receiver<()> {
         let (done, flushed) = oneshot::channel();
-        let _ = self.jobs.send(Job::Flush(done));
+        let _ = self.jobs.send(WriterJob::Flush(done));
         flushed
     }
 }
 
-/// How many bytes are whole characters, or none at all.
+/// Returns the number of bytes before an incomplete UTF-8 character at the end.
 fn whole_characters(bytes: &[u8]) -> usize {
-    // A character has at most four bytes, so one that is cut begins in the last three.
+    // A character has at most four bytes, so an incomplete one starts in the last three.
     let from = bytes.len().saturating_sub(3);
     let begins = (from..bytes.len()).rev().find(|&i| bytes[i] & 0b1100_0000 != 0b1000_0000);
     match begins {
@@ -216,10 +217,10 @@ fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// Writes until nobody records any more, or something goes wrong.
-fn write_all(file: File, jobs: &mpsc::Receiver<Job>, shared: &Shared) {
+/// Writes until the recorder is dropped, or a write fails.
+fn write_all(file: File, jobs: &mpsc::Receiver<WriterJob>, shared: &Shared) {
     let mut file = BufWriter::new(file);
-    // Whoever waits for the file hears nothing before there is a note.
+    // Dropped after the note is set, so that a pending flush sees the note.
     let mut waiting = Vec::new();
     if let Err(error) = write_jobs(&mut file, jobs, shared, &mut waiting) {
         let _ = shared.note.set(error.to_string());
@@ -228,31 +229,32 @@ fn write_all(file: File, jobs: &mpsc::Receiver<Job>, shared: &Shared) {
 
 fn write_jobs(
     file: &mut BufWriter<File>,
-    jobs: &mpsc::Receiver<Job>,
+    jobs: &mpsc::Receiver<WriterJob>,
     shared: &Shared,
     waiting: &mut Vec<oneshot::Sender<()>>,
 ) -> io::Result<()> {
     while let Ok(first) = jobs.recv() {
-        // All that is there at once, and then it goes to the file: whoever kills us leaves a whole recording.
+        // Writes all queued jobs, then flushes, so that a killed server leaves whole lines.
         for job in std::iter::once(first).chain(jobs.try_iter()) {
             match job {
-                Job::Line(line) => {
+                WriterJob::Line(line) => {
                     file.write_all(line.as_bytes())?;
                     shared.queued.fetch_sub(line.len(), Ordering::Relaxed);
                     shared.written.fetch_add(line.len() as u64, Ordering::Relaxed);
                 }
-                Job::Flush(flushed) => waiting.push(flushed),
+                WriterJob::Flush(flushed) => waiting.push(flushed),
             }
         }
         file.flush()?;
-        // A file that was deleted, with its folder or without, takes all and keeps nothing.
+        // Writes to a deleted file succeed without effect.
         if file.get_ref().metadata()?.nlink() == 0 {
             return Err(io::Error::other("the file was deleted"));
         }
         let written = shared.written.load(Ordering::Relaxed);
         if written > RECORDING_MAX {
             let most = RECORDING_MAX >> 20;
-            return Err(io::Error::other(format!("{most} MiB are recorded, which is the limit")));
+            let message = format!("the recording has reached the limit of {most} MiB");
+            return Err(io::Error::other(message));
         }
         for flushed in waiting.drain(..) {
             let _ = flushed.send(());
@@ -265,7 +267,7 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// The folder of recordings, which only we can look into; it is made if it is not there.
+/// Returns the folder for recordings, accessible to its owner only; creates it if it is missing.
 fn folder() -> io::Result<PathBuf> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let path = match (given(FOLDER_VARIABLE), given("XDG_STATE_HOME"), given("HOME")) {
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_happens_is_a_line_each() {
+    async fn each_event_is_a_line() {
         let (mut recorder, path) = recorder("lines");
         recorder.output(Time::from_ms(10), b"a\x1b[m\r\n");
         recorder.input(Time::from_ms(20), b"typed");
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_character_that_is_cut_waits_for_its_rest() {
+    async fn an_incomplete_character_waits_for_its_rest() {
         let (mut recorder, path) = recorder("cut");
         for byte in "é世🚀".as_bytes() {
             recorder.output(Time::default(), &[*byte]);
@@ -343,7 +345,7 @@ mod tests {
         let (jobs, received) = mpsc::channel();
         let full = File::options().write(true).open("/dev/full").unwrap();
         let shared = Arc::new(Shared::default());
-        jobs.send(Job::Line("x".to_owned())).unwrap();
+        jobs.send(WriterJob::Line("x".to_owned())).unwrap();
         write_all(full, &received, &shared);
         assert!(shared.note.get().unwrap().contains("No space left"), "{shared:?}");
     }
@@ -370,7 +372,7 @@ mod tests {
         let last = Time::default();
         let path = PathBuf::new();
         let mut recorder =
-            Recorder { path, jobs, shared, with_input: false, last, begun: Vec::new() };
+            Recorder { path, jobs, shared, with_input: false, last, incomplete: Vec::new() };
         let most = "x".repeat(QUEUE_MAX - cast::event(Default::default(), 'o', "").len());
         recorder.output(Time::default(), most.as_bytes());
         assert_eq!(recorder.standing().note, None);

@@ -1,4 +1,4 @@
-//! Removes old recordings: by their age, and the oldest if all together are too large.
+//! Removes old recordings by age and by total size.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -14,8 +14,8 @@ struct Recording {
     bytes: u64,
 }
 
-/// Removes recordings that were last written more than `days` before `now`, and then the oldest until all together have at
-/// most `bytes_max`. A recording that is being written stays, as does any file that is not named like a recording.
+/// Removes recordings last written more than `days` before `now`, then the oldest until the total is at most
+/// `bytes_max`. Keeps recordings that are being written, and files that are not named like a recording.
 pub(super) fn remove_old(folder: &Path, now: SystemTime, days: u64, bytes_max: u64) {
     let mut found: Vec<Recording> =
         fs::read_dir(folder).into_iter().flatten().flatten().filter_map(recording).collect();

@@ -1,5 +1,5 @@
-// HMAC-SHA-256 (FIPS 180-4, RFC 2104). Browsers have it in crypto.subtle, but only for pages from https and from the
-// machine itself: at http://192.168.1.2:8137 there is none.
+// HMAC-SHA-256 (FIPS 180-4, RFC 2104). Browsers provide crypto.subtle only in secure contexts (https and localhost), so
+// it is missing at http://192.168.1.2:8137.
 
 const BLOCK = 64; // bytes
 const START = words("6a09e667 bb67ae85 3c6ef372 a54ff53a 510e527f 9b05688c 1f83d9ab 5be0cd19");
@@ -18,7 +18,7 @@ function words(text) {
   return Uint32Array.from(text.split(" "), (word) => parseInt(word, 16));
 }
 
-/** Returns the HMAC of a text under a key, which is a text too, as hexadecimal digits. */
+/** Returns the HMAC of a text as hexadecimal digits. The key is a text, too. */
 export function hmac(key, text) {
   const encoder = new TextEncoder();
   let bytes = encoder.encode(key);
@@ -34,7 +34,7 @@ export function hex(bytes) {
 
 function sha256(...parts) {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  // One bit, blanks, and the length in bits as 8 bytes fill the last block.
+  // Padding: a one bit, zeros, and the length in bits as 8 bytes.
   const message = new Uint8Array(Math.ceil((length + 9) / BLOCK) * BLOCK);
   let end = 0;
   for (const part of parts) {
@@ -52,7 +52,7 @@ function sha256(...parts) {
   return new Uint8Array(digest.buffer);
 }
 
-/** Takes the block at this place into the hash. */
+/** Adds a block to the hash. */
 function compress(hash, view, at) {
   const schedule = new Uint32Array(64);
   for (let i = 0; i < 16; i++) schedule[i] = view.getUint32(at + 4 * i);

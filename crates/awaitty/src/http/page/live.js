@@ -1,13 +1,13 @@
-// The connection to the server: the proof that it is ours, the ticket, the stream of what happens, and requests.
+// The connection to the server: its proof of identity, the ticket, the event stream, and API requests.
 //
-// The page outlives the server, and then another program may listen at its port. So no token is ever sent, nor the key that
-// is made from it. Each connection begins with a proof of the server, and only then the ticket is sent
+// The page outlives the server, and then another program may listen on its port. So neither the token nor the key
+// derived from it is ever sent. Each connection starts with a proof by the server, and only then the ticket is sent
 // (docs/decisions/0009-page.md).
 
 import { hex, hmac } from "./hmac.js";
 
-const SILENCE = 25_000; // the server says something each 10 s
-// The token is here until a server has proved that it knows it; then there is the key.
+const SILENCE = 25_000; // ms; the server sends a keep-alive every 10 s
+// The token is kept until a server has proved that it knows it. After that only the key is kept.
 const state = {
   token: null,
   key: null,
@@ -18,16 +18,16 @@ const state = {
   connected: false,
   big: null,
 };
-let on; // {message, connected, disconnected, unproven}: what the page does
+let on; // the page's handlers: {message, connected, disconnected, unproven}
 
-// Random and made once for each tab: a reload keeps what it has control of.
+// Random ID per tab. A reload keeps it, and so keeps control.
 export const viewer = sessionStorage.getItem("viewer") ?? hex(crypto.getRandomValues(new Uint8Array(16)));
 sessionStorage.setItem("viewer", viewer);
 
-/** Takes the token out of the address, which is what people copy and what screenshots show. */
+/** Removes the token from the address, which users copy and which screenshots show. */
 export function takeToken() {
   const fragment = location.hash.slice(1);
-  // What begins with a slash names a session.
+  // A fragment that starts with a slash names a session.
   if (fragment && !fragment.startsWith("/")) {
     history.replaceState(null, "", location.pathname);
     setToken(fragment.trim());
@@ -48,7 +48,7 @@ function setKey(key) {
   else sessionStorage.setItem("key", key);
 }
 
-/** Connects, and stays connected, to what concerns all sessions and the large view of one. */
+/** Connects to the stream of all sessions and of one large view, and reconnects when it ends. */
 export function follow(big, handlers = on) {
   on = handlers;
   state.big = big;
@@ -69,28 +69,28 @@ async function connect() {
   const abort = (state.abort = new AbortController());
   const alive = () => {
     clearTimeout(state.watchdog);
-    state.watchdog = setTimeout(() => abort.abort(new Error("nothing was heard for 25 s")), SILENCE);
+    state.watchdog = setTimeout(() => abort.abort(new Error("nothing received for 25 s")), SILENCE);
   };
   let why;
   try {
     alive();
     const key = await provenKey(abort.signal);
     if (state.abort !== abort) return;
-    if (key === null) return forget();
+    if (key === null) return rejectServer();
     state.token = null;
     setKey(key);
     const query = new URLSearchParams({ viewer });
     if (state.big !== null) query.set("big", state.big);
-    const answer = await request(`/api/live?${query}`, { headers: authorization(), signal: abort.signal });
-    if (answer.status === 401) return forget();
-    // A session that was named and is gone is no reason to see nothing of the others.
-    if (answer.status === 404 && state.big !== null) return follow(null);
-    if (!answer.ok) throw new Error(await reason(answer));
-    // The server may have died since its proof. One that proves itself again has had the port all the time.
-    const again = await provenKey(abort.signal);
+    const response = await request(`/api/live?${query}`, { headers: authorization(), signal: abort.signal });
+    if (response.status === 401) return rejectServer();
+    // A session that no longer exists must not prevent the other ones from being shown.
+    if (response.status === 404 && state.big !== null) return follow(null);
+    if (!response.ok) throw new Error(await reason(response));
+    // The server may have died since its proof. A second proof shows that it held the port all the time.
+    const secondKey = await provenKey(abort.signal);
     if (state.abort !== abort) return;
-    if (again === null) return forget();
-    for await (const message of lines(answer.body)) {
+    if (secondKey === null) return rejectServer();
+    for await (const message of lines(response.body)) {
       if (state.abort !== abort) return;
       alive();
       if (!state.connected) {
@@ -101,14 +101,14 @@ async function connect() {
       try {
         await on.message(message);
       } catch (error) {
-        reportError(error); // a mistake of the page is not one of the connection
+        reportError(error); // a bug in the page does not end the connection
       }
     }
     why = "the server ended the connection";
   } catch (error) {
     why = error.message;
   }
-  if (state.abort !== abort) return; // another connection took its place
+  if (state.abort !== abort) return; // replaced by another connection
   state.connected = false;
   on.disconnected(why);
   clearTimeout(state.watchdog);
@@ -118,10 +118,10 @@ async function connect() {
 /** Returns the key if the server proves that it knows it, else null. */
 async function provenKey(signal) {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(32)));
-  const answer = await request(`/api/hello?nonce=${nonce}`, { signal });
-  // A proxy answers so while it does not reach the server.
-  if (answer.status >= 500) throw new Error(await reason(answer));
-  const { run, proofs } = parsed(await answer.text());
+  const response = await request(`/api/hello?nonce=${nonce}`, { signal });
+  // A proxy sends this while it cannot reach the server.
+  if (response.status >= 500) throw new Error(await reason(response));
+  const { run, proofs } = parsed(await response.text());
   if (typeof run !== "string" || !Array.isArray(proofs)) return null;
   const key = state.token === null ? state.key : hmac(state.token, `awaitty page key\n${run}\n${location.host}`);
   if (key === null || !proofs.includes(hmac(key, `awaitty page proof\n${nonce}`))) return null;
@@ -136,8 +136,8 @@ function parsed(text) {
   }
 }
 
-/** Ends the connection to a server that is not ours. */
-function forget() {
+/** Disconnects from a server without a valid proof, and forgets the token and the key. */
+function rejectServer() {
   const hadToken = state.token !== null;
   stop();
   setToken(null);
@@ -145,7 +145,7 @@ function forget() {
 }
 
 function request(path, options) {
-  // Our server redirects nothing; another one must not choose where this is sent.
+  // This server never redirects, and another one must not choose where the request is sent.
   return fetch(path, { cache: "no-store", redirect: "error", ...options });
 }
 
@@ -161,33 +161,35 @@ async function* lines(body) {
   }
 }
 
-function again() {
+function reconnect() {
   if (on && !state.connected && state.abort && document.visibilityState === "visible") connect();
 }
-addEventListener("online", again);
-document.addEventListener("visibilitychange", again);
+addEventListener("online", reconnect);
+document.addEventListener("visibilitychange", reconnect);
 
 function authorization() {
   return { Authorization: `Bearer ${hmac(state.key, "awaitty page ticket")}` };
 }
 
-async function reason(answer) {
-  return (await answer.json().catch(() => ({}))).error ?? `the server answered ${answer.status}`;
+async function reason(response) {
+  return (await response.json().catch(() => ({}))).error ?? `the server responded with status ${response.status}`;
 }
 
-/** Posts to /api/WHAT as this viewer; an error has the server's words, and its code if there is one. */
-export async function post(what, body) {
-  // Nothing is sent to a server that has not proved that it is ours.
+/** Posts to /api/PATH as this viewer. An error has the server's message, and its code if there is one. */
+export async function post(path, body) {
+  // Nothing is sent to a server that has not proved its identity.
   if (!state.connected) throw new Error("The page is not connected, so nothing was sent.");
-  const answer = await request(`/api/${what}`, {
+  const response = await request(`/api/${path}`, {
     method: "POST",
     headers: { ...authorization(), "Content-Type": "application/json" },
     body: JSON.stringify({ viewer, ...body }),
   }).catch(() => {
     throw new Error("The server cannot be reached.");
   });
-  const said = await answer.json().catch(() => ({}));
-  if (!answer.ok)
-    throw Object.assign(new Error(said.error ?? `The server answered ${answer.status}.`), { code: said.code });
-  return said;
+  const result = await response.json().catch(() => ({}));
+  if (!response.ok)
+    throw Object.assign(new Error(result.error ?? `The server responded with status ${response.status}.`), {
+      code: result.code,
+    });
+  return result;
 }

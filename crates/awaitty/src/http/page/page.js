@@ -1,4 +1,4 @@
-// The live page: all sessions small, one large.
+// The live page: tiles of all sessions, and a large view of one.
 
 import { follow, setToken, takeToken } from "./live.js";
 import { age, drawTile, hasControl, make, nameOf, showSessions, stateOf, waitLine, waitsOf } from "./tiles.js";
@@ -17,7 +17,7 @@ const THEMES = {
     ),
   },
   light: {
-    contrast: 4.5, // programs choose their colours for dark screens
+    contrast: 4.5, // most programs choose colours for dark backgrounds
     mark: "#ffe08a",
     colours: palette(
       "#ffffff",
@@ -29,14 +29,14 @@ const THEMES = {
 };
 
 const OTHER_SERVER =
-  "Another server answers at this address: awaitty was restarted, or another program took the port. " +
+  "Another server is listening at this address: awaitty was restarted, or another program uses the port. " +
   "Open the new login file, or enter the token.";
 const NO_PROOF_OF_TOKEN =
-  "The server does not know this token: it is wrong or of an earlier run, or another program took the port. " +
+  "The server does not know this token: it is wrong or from an earlier run, or another program uses the port. " +
   "Open the new login file, or enter the token.";
 
 let sessions = [];
-let elsewhere = []; // waits that are for no session
+let elsewhere = []; // waits without a session
 let selected = null;
 let canControl = false;
 let online = false;
@@ -58,7 +58,7 @@ function palette(background, foreground, ...sixteen) {
   return { background, foreground, ...rest, ...named };
 }
 
-// ---- what the server says
+// ---- messages from the server
 
 const handlers = {
   message(message) {
@@ -81,7 +81,7 @@ const handlers = {
   },
   disconnected(why) {
     online = false;
-    byId("offline").textContent = `Disconnected: what you see is old. Trying again… (${why})`;
+    byId("offline").textContent = `Disconnected: the page is out of date. Reconnecting… (${why})`;
     byId("offline").hidden = false;
     document.body.classList.add("offline");
     refreshTitle();
@@ -90,7 +90,7 @@ const handlers = {
     online = false;
     document.body.classList.remove("offline");
     refreshTitle();
-    enter(hadToken ? NO_PROOF_OF_TOKEN : OTHER_SERVER);
+    showLogin(hadToken ? NO_PROOF_OF_TOKEN : OTHER_SERVER);
   },
 };
 
@@ -120,11 +120,11 @@ function refreshTitle() {
   document.title = [online ? null : "disconnected", what, "awaitty"].filter(Boolean).join(" – ");
 }
 
-// ---- which one is large
+// ---- selecting the large view
 
 function choose(id) {
   if (id === selected) return;
-  // A fragment, so that going back and reloading do what they should.
+  // A fragment in the address makes history and reload work.
   history.pushState(null, "", id === null ? location.pathname : `#/${encodeURIComponent(id)}`);
   enlarge(id);
 }
@@ -143,9 +143,9 @@ function named() {
   return location.hash.startsWith("#/") ? decodeURIComponent(location.hash.slice(2)) : null;
 }
 
-// ---- the token, and the start
+// ---- login and start
 
-function enter(why) {
+function showLogin(why) {
   byId("desk").hidden = true;
   byId("login").hidden = false;
   byId("offline").hidden = true;
@@ -156,7 +156,7 @@ function enter(why) {
   byId("token").focus();
 }
 
-function open() {
+function openPage() {
   byId("login").hidden = true;
   byId("desk").hidden = false;
   selected = named();
@@ -168,13 +168,13 @@ function open() {
 byId("key").addEventListener("submit", (event) => {
   event.preventDefault();
   setToken(byId("token").value.trim());
-  open();
+  openPage();
 });
 byId("back").addEventListener("click", () => choose(null));
 addEventListener("popstate", () => {
-  // An address with a token may be pasted over this one.
+  // The user may have pasted an address with a token.
   if (location.hash && !location.hash.startsWith("#/")) {
-    if (takeToken()) open();
+    if (takeToken()) openPage();
   } else if (named() !== selected && !byId("desk").hidden) enlarge(named());
 });
 
@@ -196,13 +196,13 @@ function applyTheme() {
 dark.addEventListener("change", applyTheme);
 byId("theme").addEventListener("click", () => {
   const other = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  // What the system wants anyway is not remembered, so that its changes are followed.
+  // The system's own scheme is not stored, so that the page follows its changes.
   if (other === (dark.matches ? "dark" : "light")) localStorage.removeItem("theme");
   else localStorage.setItem("theme", other);
   applyTheme();
 });
 
-// How wide a letter is, for tiles to fit all their columns.
+// The width of a letter, by which tiles fit all their columns.
 const probe = make("span", "probe", "M".repeat(100));
 document.body.append(probe);
 document.documentElement.style.setProperty("--cw", probe.getBoundingClientRect().width / 100 / 100);
@@ -215,5 +215,5 @@ setInterval(() => {
 
 applyTheme();
 view.setUp(() => choose(null));
-if (takeToken()) open();
-else enter("This page shows and drives terminals, so it opens only with the server's token.");
+if (takeToken()) openPage();
+else showLogin("This page shows and controls terminals, so it requires the server's token.");

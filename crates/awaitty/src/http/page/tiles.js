@@ -1,4 +1,4 @@
-// The small live pictures of all sessions, and how the state of one is said.
+// The tiles of all sessions, and the text that describes a session's state.
 
 import { viewer } from "./live.js";
 
@@ -6,7 +6,7 @@ const ATTRIBUTES = new Set(["bold", "dim", "italic", "underline", "blink", "inve
 const list = document.getElementById("tiles");
 const tiles = new Map(); // by session_id
 
-/** Makes an element: what a program says gets in as text only. */
+/** Makes an element. Children may be text, so that program output is never parsed as HTML. */
 export function make(name, className, ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -18,7 +18,7 @@ export function nameOf(session) {
   return session.name || (session.place ? `tmux:${session.place}` : session.session_id);
 }
 
-/** How the state is called, and the class that colours it. */
+/** Returns the text of the state, and the class that colours it. */
 export function stateOf(session) {
   if (session.state === "exited") {
     if (session.signal) return { word: `ended by ${session.signal}`, kind: "failed" };
@@ -27,7 +27,7 @@ export function stateOf(session) {
   }
   if (session.asked) return { word: `an agent asks for ${session.asked}`, kind: "asking" };
   if (session.waiting_for_input && session.echo === "off") return { word: "asks for a password", kind: "asking" };
-  // An editor waits for keys as a shell does: it is ready, and asks nothing.
+  // A full-screen program that waits for keys is ready, but asks nothing.
   if (session.waiting_for_input && session.full_screen) return { word: "waiting for input", kind: "prompt" };
   if (session.waiting_for_input && !session.at_prompt) return { word: "waiting for input", kind: "asking" };
   if (session.at_prompt) return { word: "at prompt", kind: "prompt" };
@@ -41,7 +41,7 @@ export function showState(element, session) {
   element.dataset.kind = kind;
 }
 
-/** Whether its screen is followed: a pane of tmux is not, until it is used. */
+/** Returns whether the session has a screen. A tmux pane has none until it is attached. */
 export function isLive(session) {
   return session.seq !== undefined;
 }
@@ -50,7 +50,7 @@ export function hasControl(session) {
   return session?.control?.viewer === viewer;
 }
 
-/** Since when, in words that are updated each second. */
+/** Returns the time since `since` as text, which is updated each second. */
 export function age(since) {
   const seconds = Math.max(0, Math.round((Date.now() - since) / 1000));
   if (seconds < 60) return `${seconds} s`;
@@ -58,7 +58,7 @@ export function age(since) {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** The waits that run; of a pane that is not attached, the server knows none. */
+/** Returns the running waits. A pane that is not attached has none. */
 export function waitsOf(session) {
   return Array.isArray(session.waits) ? session.waits : [];
 }
@@ -78,7 +78,7 @@ export function waitLine(wait) {
   return line;
 }
 
-/** Shows these sessions and no others, in their order. */
+/** Shows exactly these sessions in this order. */
 export function showSessions(sessions, selected, choose) {
   const gone = new Set(tiles.keys());
   let before = null;
@@ -86,7 +86,7 @@ export function showSessions(sessions, selected, choose) {
     gone.delete(session.session_id);
     const tile = tiles.get(session.session_id) ?? newTile(session.session_id, choose);
     describe(tile, session, selected);
-    // Only what stands elsewhere is moved: moving loses the focus.
+    // Moves only misplaced tiles: moving one loses the focus.
     const place = before ? before.nextSibling : list.firstChild;
     if (place !== tile.item) list.insertBefore(tile.item, place);
     before = tile.item;
@@ -135,7 +135,7 @@ function describe(tile, session, selected) {
   tile.button.classList.toggle("yours", held === "yours");
   tile.button.classList.toggle("dormant", !live);
   if (!live) {
-    tile.screen.replaceChildren("Nobody looks at this pane yet. Select it to follow it.");
+    tile.screen.replaceChildren("This pane is not attached. Select it to attach it.");
     tile.rows = [];
   }
   tile.command.textContent = [session.running || session.command, session.title].filter(Boolean).join(" · ");
@@ -146,7 +146,7 @@ function describe(tile, session, selected) {
   else tile.button.removeAttribute("aria-current");
 }
 
-/** Draws the rows that changed. */
+/** Draws the changed rows. */
 export function drawTile({ session_id, cols, rows, cursor, changed }) {
   const tile = tiles.get(session_id);
   if (!tile) return;

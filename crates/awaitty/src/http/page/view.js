@@ -1,4 +1,4 @@
-// The large view: a terminal that is looked at, and typed into by who has control.
+// The large view: a terminal, with input for the viewer in control.
 
 import "./csp.js";
 import { SearchAddon } from "./vendor/addon-search.mjs";
@@ -7,24 +7,24 @@ import { Terminal } from "./vendor/xterm.mjs";
 import { post } from "./live.js";
 import { age, hasControl, make, nameOf, showState, waitLine, waitsOf } from "./tiles.js";
 
-const SMALLEST = 10; // px: below it, the box scrolls sideways
+const SMALLEST = 10; // px; a larger terminal makes the box scroll
 const LARGEST = 18;
 const SCROLLBAR = 10;
-const PADDING = 4; // of the terminal, as in page.css
-const MOUSE = [9, 1000, 1002, 1003]; // the modes in which programs get the mouse
+const PADDING = 4; // of the terminal, the same as in page.css
+const MOUSE = [9, 1000, 1002, 1003]; // the modes that report mouse events
 const byId = (id) => document.getElementById(id);
 const box = byId("box");
 const keys = { esc: "\x1b", tab: "\t", up: "A", down: "B", right: "C", left: "D" };
 
-let session = null; // what is shown, as the server last said
+let session = null; // the shown session, as last received
 let controlled = false;
 let canControl = false;
-let given = false; // control was given back, not lost
-let typed = []; // what is to be sent: keys as {data}, pastes as {paste}
+let given = false; // the user gave control back
+let typed = []; // input to send: keys as {data}, pastes as {paste}
 let typing = false;
 let ctrl = false;
 let noticeTimer = 0;
-let mouse = new Set(); // the modes of the mouse that the program asked for
+let mouse = new Set(); // the mouse modes that the program has set
 
 const term = new Terminal({
   allowProposedApi: true, // the search's highlights and the widths of Unicode 11
@@ -33,7 +33,7 @@ const term = new Terminal({
   fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono").trim(),
   fontSize: 13,
   lineHeight: 1.1, // with less, some sizes cut off underscores
-  // A program's links lead nowhere: whoever prints one is not to be trusted.
+  // Links from programs are not trusted, so they do nothing.
   linkHandler: { activate() {} },
   macOptionClickForcesSelection: true,
   overviewRuler: { width: SCROLLBAR },
@@ -44,11 +44,11 @@ term.loadAddon(new Unicode11Addon());
 term.loadAddon(search);
 term.unicode.activeVersion = "11";
 
-// The mouse is the program's only for who has control: others select and scroll with it.
+// Only the viewer in control sends mouse events to the program. Others select and scroll.
 term.parser.registerCsiHandler({ prefix: "?", final: "h" }, (params) => {
-  const asked = params.filter((mode) => MOUSE.includes(mode));
-  asked.forEach((mode) => mouse.add(mode));
-  return asked.length > 0 && !controlled;
+  const modes = params.filter((mode) => MOUSE.includes(mode));
+  modes.forEach((mode) => mouse.add(mode));
+  return modes.length > 0 && !controlled;
 });
 term.parser.registerCsiHandler({ prefix: "?", final: "l" }, (params) => {
   params.forEach((mode) => mouse.delete(mode));
@@ -56,28 +56,28 @@ term.parser.registerCsiHandler({ prefix: "?", final: "l" }, (params) => {
 });
 
 function giveMouse() {
-  const asked = new Set(mouse);
-  const modes = controlled ? [...asked].map((mode) => `\x1b[?${mode}h`) : MOUSE.map((mode) => `\x1b[?${mode}l`);
-  term.write(modes.join(""), () => (mouse = asked));
+  const saved = new Set(mouse); // writing the sequences changes `mouse`
+  const modes = controlled ? [...saved].map((mode) => `\x1b[?${mode}h`) : MOUSE.map((mode) => `\x1b[?${mode}l`);
+  term.write(modes.join(""), () => (mouse = saved));
 }
 
-/** Puts the terminal into the page; `leave` goes back to the tiles. */
+/** Puts the terminal into the page. `leave` returns to the tiles. */
 export function setUp(leave) {
   term.open(byId("term"));
-  term.write("\x1b[?47l"); // else no cursor is drawn before the first focus
-  new ResizeObserver(fitFont).observe(box.parentElement); // whose size no scrollbar changes
+  term.write("\x1b[?47l"); // otherwise no cursor is drawn before the first focus
+  new ResizeObserver(fitFont).observe(box.parentElement); // its size does not depend on scrollbars
   term.onData(type);
   byId("term").addEventListener("paste", paste, { capture: true });
   term.onBinary(type);
   term.onScroll(showBottom);
   term.onWriteParsed(showBottom);
   term.onRender(showCursor);
-  // Wheels scroll without an event of their own.
+  // Scrolling by wheel fires no scroll event of the terminal.
   byId("term").addEventListener("wheel", () => requestAnimationFrame(showBottom), { passive: true });
   term.attachCustomKeyEventHandler(key);
   search.onDidChangeResults(({ resultIndex, resultCount }) => {
     const which = resultIndex >= 0 ? `${resultIndex + 1} of ${resultCount}` : `${resultCount}`;
-    byId("hits").textContent = !byId("needle").value ? "" : resultCount === 0 ? "nothing found" : which;
+    byId("hits").textContent = !byId("needle").value ? "" : resultCount === 0 ? "no match" : which;
   });
 
   byId("bottom").addEventListener("click", () => {
@@ -96,7 +96,7 @@ export function setUp(leave) {
   byId("needle").addEventListener("input", () => find(true, true));
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("search").addEventListener("keydown", (event) => {
-    // The newest is at the bottom, so the next to look at is the one above.
+    // The newest output is at the bottom, so the next match is the one above.
     if (event.key === "Enter") find(!event.shiftKey);
     if (event.key === "Escape") closeSearch();
     event.stopPropagation();
@@ -122,7 +122,7 @@ function isSearchKey(event) {
   );
 }
 
-/** What the terminal does with a key: true lets it type. */
+/** Handles a key event. Returns true if the terminal should process it. */
 function key(event) {
   if (event.ctrlKey && event.shiftKey && event.key === "C") {
     event.preventDefault();
@@ -147,9 +147,9 @@ function key(event) {
   return false;
 }
 
-// ---- what the server says
+// ---- messages from the server
 
-/** Another session is shown, or none. */
+/** Shows another session, or none. */
 export function show(chosen) {
   session = chosen;
   controlled = false;
@@ -164,10 +164,10 @@ export function show(chosen) {
   notice("");
 }
 
-/** Resolves once it is drawn: what is not drawn yet is not read, and the server makes no more of it. */
+/** Resolves once the update is drawn. Until then no more is read from the stream, and the server sends no more. */
 export function paint({ cols, rows, reset, data }) {
   if (reset) {
-    // Who reads further up goes on reading there.
+    // Keeps the scroll position of a viewer who has scrolled up.
     const { baseY, viewportY } = term.buffer.active;
     const up = baseY - viewportY;
     mouse = new Set();
@@ -184,7 +184,7 @@ export function paint({ cols, rows, reset, data }) {
   return new Promise((drawn) => term.write(data, drawn));
 }
 
-/** The facts about it; null when it is gone. */
+/** Updates the description of the session; null if it was closed. */
 export function describe(now, mayControl) {
   canControl = mayControl;
   const had = controlled && now && session?.session_id === now.session_id;
@@ -202,10 +202,10 @@ export function describe(now, mayControl) {
     byId("waits").replaceChildren(...waitsOf(now).map((wait) => make("li", "", waitLine(wait))));
   } else {
     byId("waits").replaceChildren();
-    notice("This session was closed. This is what was last seen of it.");
+    notice("This session was closed. This is its last screen.");
   }
   if (had && !controlled && !given)
-    notice(now.control ? "Somebody else took control. You are looking on." : "You no longer have control.");
+    notice(now.control ? "Another person took control. You can only watch." : "You no longer have control.");
   if (controlled && !had) {
     given = false;
     notice("");
@@ -254,7 +254,7 @@ function took(ms) {
     : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** Says something above the terminal; with a time, it goes by itself, and moves nothing. */
+/** Shows a message above the terminal. With a time it overlays the terminal and disappears after it. */
 export function notice(text, ms) {
   clearTimeout(noticeTimer);
   byId("notice").classList.toggle("toast", ms !== undefined);
@@ -278,8 +278,8 @@ async function give() {
   given = true;
   try {
     const { from_seq, to_seq } = await post("control", { session_id: session.session_id, take: false });
-    const changed = to_seq > from_seq ? "the agent is told what changed" : "nothing changed meanwhile";
-    notice(`Given back: ${changed}.`, 6000);
+    const changed = to_seq > from_seq ? "the agent is notified of the changes" : "nothing has changed";
+    notice(`Control given back: ${changed}.`, 6000);
   } catch (error) {
     given = false;
     notice(error.message);
@@ -298,7 +298,7 @@ function type(data) {
   flush();
 }
 
-// The server brackets what is pasted: the terminal here would let a text end its own paste.
+// The server adds the paste marks: this terminal would let the text end its own paste.
 function paste(event) {
   event.preventDefault();
   event.stopPropagation();
@@ -308,7 +308,7 @@ function paste(event) {
   flush();
 }
 
-// One request at a time, as two might overtake each other.
+// One request at a time keeps the input in order.
 async function flush() {
   if (typing) return;
   typing = true;
@@ -318,7 +318,7 @@ async function flush() {
       await post("input", { session_id: session.session_id, ...input });
     } catch (error) {
       typed = [];
-      notice(error.code === "not_in_control" ? "You no longer have control; that was not typed." : error.message);
+      notice(error.code === "not_in_control" ? "You no longer have control; the input was not sent." : error.message);
     }
   }
   typing = false;
@@ -328,7 +328,7 @@ function press(name) {
   if (!name) return;
   if (name === "ctrl") return setCtrl(!ctrl);
   const code = keys[name];
-  // Programs may ask for the other kind of arrows.
+  // Application mode uses other sequences for arrow keys.
   const arrow = term.modes.applicationCursorKeysMode ? "\x1bO" : "\x1b[";
   type(code >= "A" ? arrow + code : code);
   term.focus();
@@ -359,13 +359,13 @@ function cellSize() {
   return { width: width / term.cols, height: height / term.rows };
 }
 
-/** What there is for the cells. */
+/** Returns the size available for cells. */
 function room() {
   const around = 2 * (PADDING + 1 + 8);
   return { width: box.parentElement.clientWidth - around - SCROLLBAR, height: box.parentElement.clientHeight - around };
 }
 
-/** Changes the letters, never the program's size. */
+/** Fits the font size to the window; the program's size stays. */
 function fitFont() {
   const { width, height } = room();
   const fits = (factor) => {
@@ -376,11 +376,11 @@ function fitFont() {
   const wanted = Math.floor(fits(term.options.fontSize) * 4) / 4;
   let size = Math.max(SMALLEST, Math.min(LARGEST, wanted));
   term.options.fontSize = size;
-  // Cells are whole pixels high, so that the guess may be a little too large.
+  // Cells have whole pixels, so the estimate may be slightly too large.
   while (size > SMALLEST && fits(1) < 1) term.options.fontSize = size -= 0.25;
 }
 
-/** Who types sees where, also if the terminal is larger than its box. */
+/** Scrolls to the cursor while typing, if the terminal is larger than its box. */
 function showCursor() {
   if (!controlled || (box.scrollWidth <= box.clientWidth && box.scrollHeight <= box.clientHeight)) return;
   const { width, height } = cellSize();
@@ -438,7 +438,7 @@ function closeSearch() {
   term.focus();
 }
 
-/** The rows that are seen, without what is blank at their ends. */
+/** Returns the visible rows without trailing blanks. */
 function visibleText() {
   const buffer = term.buffer.active;
   const rows = Array.from(
@@ -452,8 +452,8 @@ async function copy() {
   const selected = term.getSelection();
   try {
     await navigator.clipboard.writeText(selected || visibleText());
-    notice(selected ? "The selection is copied." : "The screen is copied.", 2500);
+    notice(selected ? "Copied the selection." : "Copied the screen.", 2500);
   } catch {
-    notice("The browser does not let the page copy. Select with the mouse and press ctrl+C.", 6000);
+    notice("The browser does not allow copying. Select with the mouse and press ctrl+C.", 6000);
   }
 }
