@@ -106,7 +106,7 @@ pub const LATE_READS_MAX: usize = 256;
 
 /// How long `close_session` waits for the word of an exit once the kernel has said that nobody is left. It comes after the
 /// drain, so on a machine that is overloaded that long is not enough.
-pub const EXIT_TOLD_MAX: Duration = Duration::from_secs(5);
+pub const EXIT_REPORT_MAX: Duration = Duration::from_secs(5);
 
 /// Reads in a row before anybody else is served, so that a flood does not starve the callers.
 pub const READS_IN_A_ROW: usize = 16;
@@ -123,4 +123,4 @@ pub const SURVIVORS_MAX: usize = 20;
 
 /// Threads that look at the process table: what is ended at a time is looked at by as many as most machines have
 /// processors for.
-pub const ASIDE_THREADS: usize = 2;
+pub const WORKER_THREADS: usize = 2;

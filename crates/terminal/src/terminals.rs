@@ -32,10 +32,10 @@ use crate::platform::processes::{self, Survivor};
 use crate::record::{Head, Recorder};
 use crate::rules::{AllowAll, Rules};
 use crate::runtime::SESSION_VARIABLE;
-use crate::terminal::{Begun, Driver, Handle, Options};
+use crate::terminal::{ProgramSetup, Driver, Handle, Options};
 
 /// Variables that speak of the terminal that somebody was started in, and not of ours.
-pub const OF_A_TERMINAL: [&str; 10] = [
+pub const TERMINAL_VARIABLES: [&str; 10] = [
     "TERM",
     "COLORTERM",
     "TMUX",
@@ -157,7 +157,7 @@ pub struct Entry {
     /// What its processes carry in their environment.
     mark: String,
     /// What the kernel has of the program.
-    image: Option<Image>,
+    image: Option<ProgramImage>,
     /// The pane that it is, if it is one.
     pub pane: Option<(tmux::Server, String)>,
     /// How it was started; nothing of a pane that was there before us.
@@ -399,7 +399,7 @@ impl Terminals {
         let start = || {
             let pty = Pty::start(&start)?;
             let pid = pty.pid();
-            orphans::opened(&mark, pid, pty.terminal());
+            orphans::add_terminal(&mark, pid, pty.terminal());
             Ok((pty, pid))
         };
         let pty = processes::register(start).map_err(|error| {
@@ -409,7 +409,7 @@ impl Terminals {
         let pid = pty.pid();
         let leader = self.leaders.get().and_then(|file| file.add(pid));
         let is_wrapped = self.rules().has_wrapper();
-        let begun = Begun { shell: integration, recorder, is_wrapped };
+        let begun = ProgramSetup { shell: integration, recorder, is_wrapped };
         let options = self.options(spec.scrollback);
         let handle = Driver::start(pty, spec.cols, spec.rows, options, begun);
         let command = shell_words::join(&spec.argv);
@@ -462,7 +462,7 @@ impl Terminals {
         let (sessions, entry) = (Arc::clone(self), Arc::clone(entry));
         let close = async move {
             let survivors =
-                if keep { end(&entry, ending).await } else { end_for_good(&entry, ending).await };
+                if keep { end(&entry, ending).await } else { end_and_forget(&entry, ending).await };
             sessions.closing().retain(|other| !Arc::ptr_eq(other, &entry));
             if !keep {
                 sessions.forget_leader(&entry, &survivors);
@@ -493,7 +493,7 @@ impl Terminals {
         entries.append(&mut self.closing());
         let ending = |entry: &Entry| match entry.pane {
             // It is the user's, or meant to outlive us.
-            Some(_) => Ending::LetGo,
+            Some(_) => Ending::Detach,
             None => Ending::Kill(Signal::HUP, limits::SHUTDOWN_GRACE),
         };
         let all = entries.iter().map(|entry| end(entry, ending(entry)));
@@ -511,10 +511,10 @@ fn names_of<'n>(id: &'n str, name: Option<&'n str>) -> Vec<&'n str> {
 }
 
 /// A program in memory: its file, and where its stack begins, which is another place each time it is started.
-type Image = (PathBuf, Option<String>);
+type ProgramImage = (PathBuf, Option<String>);
 
 /// What a process runs.
-fn image_of(pid: Pid) -> Option<Image> {
+fn image_of(pid: Pid) -> Option<ProgramImage> {
     let pid = pid.as_raw_nonzero().get();
     let file = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     // A package upgrade deletes the file of a program that runs, and the kernel says so in its name.
@@ -532,11 +532,11 @@ pub enum Ending {
     /// All its processes get the signal, and KILL after that long.
     Kill(Signal, Duration),
     /// It goes on without us, as only a pane can.
-    LetGo,
+    Detach,
 }
 
 /// Ends a terminal that is not kept: its waits, its processes, and its pane if it is one. Returns what it could not end.
-async fn end_for_good(entry: &Entry, ending: Ending) -> Vec<Survivor> {
+async fn end_and_forget(entry: &Entry, ending: Ending) -> Vec<Survivor> {
     let _ = entry.handle.call(Driver::close).await;
     let survivors = end(entry, ending).await;
     orphans::forget(&entry.mark);
@@ -550,7 +550,7 @@ async fn end_for_good(entry: &Entry, ending: Ending) -> Vec<Survivor> {
 /// Ends everything that belongs to a terminal, and waits until its program's exit is known. Returns what it could not end.
 async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
     match ending {
-        Ending::LetGo => {
+        Ending::Detach => {
             let _ = entry.handle.call(Driver::let_go).await;
             Vec::new()
         }
@@ -558,7 +558,7 @@ async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
             let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
             // The task hears of it a moment after everything is gone; of a pane's end tmux tells it when it likes.
             let patience =
-                if entry.pane.is_some() { limits::DRAIN_MAX } else { limits::EXIT_TOLD_MAX };
+                if entry.pane.is_some() { limits::DRAIN_MAX } else { limits::EXIT_REPORT_MAX };
             if let Some(known) = entry.handle.call(Driver::await_exit).await {
                 let _ = tokio::time::timeout(patience, known).await;
             }

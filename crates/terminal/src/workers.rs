@@ -23,7 +23,7 @@ pub fn begin() {
         let received = Arc::clone(&received);
         std::thread::Builder::new().name("aside".to_owned()).spawn(move || work(&received)).is_ok()
     };
-    if (0..limits::ASIDE_THREADS).filter(make).count() > 0 {
+    if (0..limits::WORKER_THREADS).filter(make).count() > 0 {
         let _ = JOBS.set(jobs);
     }
 }

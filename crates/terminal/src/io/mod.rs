@@ -8,7 +8,7 @@ pub mod tmux;
 
 use std::io;
 
-use pty::{InputModes, Pty, ReadEnd};
+use pty::{InputModes, Pty, ReadOutcome};
 use rustix::process::Pid;
 use tmux::Pane;
 
@@ -59,7 +59,7 @@ impl Io {
     }
 
     /// Reads what there is.
-    pub fn read(&self, buffer: &mut [u8]) -> ReadEnd {
+    pub fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
         match self {
             Io::Pty(pty) => pty.read(buffer),
             Io::Pane(pane) => pane.read(buffer),
@@ -112,7 +112,7 @@ impl Io {
     /// Returns what has the terminal in the foreground. `leader` is the PID of the session leader.
     pub fn foreground(&self, leader: Pid) -> Option<Foreground> {
         match self {
-            Io::Pty(_) | Io::Pane(_) => foreground::look(leader, &self.input_modes()),
+            Io::Pty(_) | Io::Pane(_) => foreground::probe(leader, &self.input_modes()),
             #[cfg(test)]
             Io::Fake(fake) => Some(fake.foreground()),
         }

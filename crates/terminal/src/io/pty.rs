@@ -54,7 +54,7 @@ pub struct Pty {
 }
 
 /// What a process becomes by an exec. It is put together before the fork, after which nothing may be allocated.
-struct Image {
+struct ExecImage {
     program: CString,
     words: Words,
     env: Words,
@@ -106,7 +106,7 @@ impl InputModes {
 
 /// What a read gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReadEnd {
+pub enum ReadOutcome {
     /// So many bytes.
     Bytes(usize),
     /// Nothing at the moment: all was read.
@@ -137,7 +137,7 @@ impl Pty {
         set_size(&master, start.cols, start.rows)?;
         let slave = open_peer(&master)?;
         let untouched = input_modes(&master);
-        let image = Image::new(start)?;
+        let image = ExecImage::new(start)?;
         let mut command = Command::new(&start.program);
         command
             .current_dir(&start.cwd)
@@ -147,7 +147,7 @@ impl Pty {
         let given = limits::given();
         let begin = move || {
             become_leader()?;
-            have(given.as_ref())?;
+            set_limit(given.as_ref())?;
             Err(image.execute())
         };
         // SAFETY: these call nothing but async-signal-safe functions and allocate nothing.
@@ -189,7 +189,7 @@ impl Pty {
     }
 
     /// Reads what there is, whether or not the reactor has heard of it.
-    pub fn read(&self, buffer: &mut [u8]) -> ReadEnd {
+    pub fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
         read(&self.master, buffer)
     }
 
@@ -240,8 +240,8 @@ impl Pty {
     }
 }
 
-impl Image {
-    fn new(start: &Start) -> io::Result<Image> {
+impl ExecImage {
+    fn new(start: &Start) -> io::Result<ExecImage> {
         let words = std::iter::once(&start.arg0).chain(&start.args);
         let env = start.env.iter().map(|(name, value)| {
             let mut entry = name.clone();
@@ -249,7 +249,7 @@ impl Image {
             entry.push(value);
             entry
         });
-        Ok(Image {
+        Ok(ExecImage {
             program: CString::new(start.program.as_os_str().as_bytes())?,
             words: Words::new(words)?,
             env: Words::new(env)?,
@@ -283,7 +283,7 @@ impl Words {
 
 /// Has this process become a program, where it is to start, and returns only if that fails.
 pub fn become_program(start: &Start) -> io::Error {
-    let image = std::env::set_current_dir(&start.cwd).and_then(|()| Image::new(start));
+    let image = std::env::set_current_dir(&start.cwd).and_then(|()| ExecImage::new(start));
     match image {
         Ok(image) => {
             reset_signals();
@@ -294,15 +294,15 @@ pub fn become_program(start: &Start) -> io::Error {
 }
 
 /// Has a process that is to be started begin with the limits that we were given, and not with what we made of them.
-pub(super) fn keep_limits(command: &mut Command) {
+pub(super) fn restore_limits(command: &mut Command) {
     if let Some(given) = limits::given() {
         // SAFETY: the call is one to the kernel and allocates nothing.
-        unsafe { command.pre_exec(move || have(Some(&given))) };
+        unsafe { command.pre_exec(move || set_limit(Some(&given))) };
     }
 }
 
 /// Between fork and exec: the limit of descriptors, if it is to be another.
-fn have(limit: Option<&Rlimit>) -> io::Result<()> {
+fn set_limit(limit: Option<&Rlimit>) -> io::Result<()> {
     limit.map_or(Ok(()), |limit| Ok(setrlimit(Resource::Nofile, *limit)?))
 }
 
@@ -314,7 +314,7 @@ pub(super) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<Ow
 }
 
 /// Reads what there is.
-pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadEnd {
+pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadOutcome {
     let mut is_asked = false;
     let mut read = from.try_io(Interest::READABLE, |from| {
         is_asked = true;
@@ -326,12 +326,12 @@ pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadEnd {
         read = rustix::io::read(from.get_ref(), &mut *buffer).map_err(io::Error::from);
     }
     match read {
-        Ok(0) => ReadEnd::Closed,
-        Ok(count) => ReadEnd::Bytes(count),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => ReadEnd::Drained,
-        Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadEnd::Bytes(0),
+        Ok(0) => ReadOutcome::Closed,
+        Ok(count) => ReadOutcome::Bytes(count),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => ReadOutcome::Drained,
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadOutcome::Bytes(0),
         // EIO is the end of file of a terminal.
-        Err(_) => ReadEnd::Closed,
+        Err(_) => ReadOutcome::Closed,
     }
 }
 

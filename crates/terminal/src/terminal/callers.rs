@@ -1,5 +1,5 @@
-//! The callers whose waits run on a terminal. A caller may have several waits: the first that is met answers it, and else
-//! the end of the last one does.
+//! The callers of a terminal and their waits. A caller may have several waits: it is answered when the first of them is met,
+//! else when the last of them ends.
 
 use std::collections::HashMap;
 
@@ -10,56 +10,56 @@ use super::Driver;
 /// How the waits of a caller ended.
 #[derive(Clone, Debug)]
 pub struct Ends {
-    /// The wait that was met; else the one that was started first.
+    /// The wait that was met, else the one that was started first.
     pub first: WaitEnded,
-    /// The others, if none was met.
+    /// The other waits, if none was met.
     pub others: Vec<WaitEnded>,
 }
 
-/// Takes the waits that ended, on the terminal's task and at that moment.
-pub(super) type Answer = Box<dyn FnOnce(&Driver, Ends) + Send>;
+/// The callback that answers a caller. It runs on the terminal's task when the waits end.
+pub(super) type AnswerFn = Box<dyn FnOnce(&Driver, Ends) + Send>;
 
 /// A caller and its waits.
 struct Caller {
-    answer: Answer,
+    answer: AnswerFn,
     running: Vec<WaitId>,
-    /// Those that ended without being met.
+    /// The waits that ended without being met.
     ended: Vec<WaitEnded>,
 }
 
 /// The callers of a terminal.
 #[derive(Default)]
 pub(super) struct Callers {
-    /// The first wait of the caller, which stands for it, by each of its waits.
+    /// The first wait of its caller, for each wait. It identifies the caller.
     by_wait: HashMap<WaitId, WaitId>,
     callers: HashMap<WaitId, Caller>,
 }
 
 /// An answer that is due.
-pub(super) struct Due {
-    pub(super) answer: Answer,
+pub(super) struct DueAnswer {
+    pub(super) answer: AnswerFn,
     pub(super) ends: Ends,
-    /// The waits that run on and are to be cancelled.
+    /// The waits that still run and must be cancelled.
     pub(super) rest: Vec<WaitId>,
 }
 
 impl Callers {
     /// Adds a caller with the waits that it started.
-    pub(super) fn add(&mut self, waits: Vec<WaitId>, answer: Answer) {
+    pub(super) fn add(&mut self, waits: Vec<WaitId>, answer: AnswerFn) {
         let Some(&first) = waits.first() else { return };
         self.by_wait.extend(waits.iter().map(|&wait| (wait, first)));
         self.callers.insert(first, Caller { answer, running: waits, ended: Vec::new() });
     }
 
-    /// Removes the caller whose first wait that is. Returns its waits that run.
+    /// Removes the caller whose first wait is `first`, and returns its running waits.
     pub(super) fn remove(&mut self, first: WaitId) -> Vec<WaitId> {
         let running = self.callers.remove(&first).map_or_else(Vec::new, |caller| caller.running);
         self.by_wait.retain(|wait, _| !running.contains(wait));
         running
     }
 
-    /// Notes the end of a wait. Returns the answer of its caller if that is due.
-    pub(super) fn note_ended(&mut self, ended: WaitEnded) -> Option<Due> {
+    /// Notes the end of a wait, and returns the answer to its caller if it is due.
+    pub(super) fn note_ended(&mut self, ended: WaitEnded) -> Option<DueAnswer> {
         let first = self.by_wait.remove(&ended.id)?;
         let caller = self.callers.get_mut(&first)?;
         caller.running.retain(|&wait| wait != ended.id);
@@ -74,7 +74,7 @@ impl Callers {
             true => Ends { first: ended.pop()?, others: Vec::new() },
             false => Ends { first: ended.remove(0), others: ended },
         };
-        Some(Due { answer, ends, rest: running })
+        Some(DueAnswer { answer, ends, rest: running })
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
         session.poll_ended()
     }
 
-    fn ignore() -> Answer {
+    fn ignore() -> AnswerFn {
         Box::new(|_, _| {})
     }
 
@@ -135,7 +135,7 @@ mod tests {
         assert!(callers.note_ended(ends[0].clone()).is_none());
         let due = callers.note_ended(ends[1].clone()).expect("all have ended");
         assert_eq!((due.ends.first.id, due.ends.others[0].id), (ids[0], ids[1]));
-        // A caller that went away is not answered.
+        // A caller that was removed is not answered.
         callers.add(ids.clone(), ignore());
         assert_eq!(callers.remove(ids[0]), ids);
         assert!(callers.note_ended(ends[0].clone()).is_none());

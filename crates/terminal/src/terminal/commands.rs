@@ -14,20 +14,20 @@ use crate::shell::{self, Kind, Nonce};
 /// How soon the kernel is asked, after the program printed something, whether it waits for input now.
 /// Nothing tells when it begins to, so it is asked again, ever more rarely, and only while somebody waits for
 /// it.
-pub(super) const LOOK_FIRST: Duration = Duration::from_millis(2);
-/// See [`LOOK_FIRST`].
-pub(super) const LOOK_MAX: Duration = Duration::from_millis(250);
+pub(super) const PROBE_FIRST: Duration = Duration::from_millis(2);
+/// See [`PROBE_FIRST`].
+pub(super) const PROBE_PAUSE_MAX: Duration = Duration::from_millis(250);
 
 /// When to ask the kernel again.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Looks {
+pub(super) struct ProbeSchedule {
     pub(super) at: Instant,
     pause: Duration,
 }
 
 /// Who reads what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum InputReader {
     /// The program in the foreground, which waits for it.
     Program,
     /// A program that hands it on to others, of whom the kernel here knows nothing.
@@ -36,7 +36,7 @@ pub enum Reader {
 
 /// What a terminal's program is doing.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct ProgramState {
     /// A shell is at its prompt.
     pub at_prompt: bool,
     /// The command that a shell runs, and for how long.
@@ -56,9 +56,9 @@ impl Driver {
     }
 
     /// What the program is doing now.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ProgramState {
         let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
-            return State::default();
+            return ProgramState::default();
         };
         let session = self.session();
         let running = session
@@ -69,7 +69,7 @@ impl Driver {
             true => Some(Ready::Shell),
             false => self.is_reading().then_some(Ready::Kernel),
         };
-        State {
+        ProgramState {
             at_prompt,
             running,
             ready,
@@ -79,26 +79,26 @@ impl Driver {
     }
 
     /// What has the terminal in the foreground, and who would read what is typed now.
-    pub fn look_around(&self) -> Option<(Foreground, Option<Reader>)> {
+    pub fn foreground_and_reader(&self) -> Option<(Foreground, Option<InputReader>)> {
         // In this order: what is read after the first look is not waited for at the second.
         let has_unread = self.has_unread_input();
         let found = self.foreground()?;
         let reader = match found.activity.terminal {
-            _ if is_carried(&found) => Some(Reader::Carrier),
-            Some(_) if !has_unread => Some(Reader::Program),
+            _ if is_carried(&found) => Some(InputReader::Carrier),
+            Some(_) if !has_unread => Some(InputReader::Program),
             _ => None,
         };
         Some((found, reader))
     }
 
     /// Who would read what is typed now.
-    pub fn reader(&self) -> Option<Reader> {
-        self.look_around()?.1
+    pub fn reader(&self) -> Option<InputReader> {
+        self.foreground_and_reader()?.1
     }
 
     /// Tells whether the program has read all of its input and waits for more, as far as the kernel can tell.
     pub fn is_reading(&self) -> bool {
-        self.reader() == Some(Reader::Program)
+        self.reader() == Some(InputReader::Program)
     }
 
     /// Tells whether the program reads whole lines.
@@ -120,9 +120,9 @@ impl Driver {
     /// input, and none is in the queue. Until it gets more input it stays there, so what holds at this moment holds for
     /// a write in the same job.
     pub fn secret_reader(&self) -> Option<Foreground> {
-        let (found, reader) = self.look_around().filter(|_| self.reads_secret())?;
+        let (found, reader) = self.foreground_and_reader().filter(|_| self.reads_secret())?;
         let is_reading = found.activity.terminal == Some(TerminalWait::Read);
-        (is_reading && reader == Some(Reader::Program)).then_some(found)
+        (is_reading && reader == Some(InputReader::Program)).then_some(found)
     }
 
     /// Tells whether nobody but the program sees what is typed now.
@@ -201,28 +201,28 @@ impl Driver {
     }
 
     /// Plans the next look at the foreground job; soon, if something has just happened.
-    pub(super) fn plan_looks(&mut self, has_happened: bool) {
+    pub(super) fn plan_probe(&mut self, has_happened: bool) {
         if !self.session.wants_activity() || self.io.is_none() {
-            self.looks = None;
-        } else if has_happened || self.looks.is_none() {
-            self.looks = Some(Looks { at: Instant::now() + LOOK_FIRST, pause: LOOK_FIRST });
+            self.probe_schedule = None;
+        } else if has_happened || self.probe_schedule.is_none() {
+            self.probe_schedule = Some(ProbeSchedule { at: Instant::now() + PROBE_FIRST, pause: PROBE_FIRST });
         }
     }
 
     /// Reports what the foreground job does. All that it printed before is reported first.
     pub(super) fn note_activity(&mut self, activity: Activity) {
         self.read_some();
-        self.tell_unread();
+        self.report_unread_input();
         let now = self.now();
         self.session.handle_activity(now, activity);
     }
 
     /// Looks at the foreground job, if it is time to.
-    pub(super) fn look_if_due(&mut self) {
-        let is_due = self.looks.is_some_and(|looks| looks.at <= Instant::now());
-        if is_due && let Some(looks) = &mut self.looks {
-            looks.pause = (2 * looks.pause).min(LOOK_MAX);
-            looks.at = Instant::now() + looks.pause;
+    pub(super) fn probe_if_due(&mut self) {
+        let is_due = self.probe_schedule.is_some_and(|schedule| schedule.at <= Instant::now());
+        if is_due && let Some(schedule) = &mut self.probe_schedule {
+            schedule.pause = (2 * schedule.pause).min(PROBE_PAUSE_MAX);
+            schedule.at = Instant::now() + schedule.pause;
         }
         if !is_due && !self.session.wants_activity_at(self.now()) {
             return;

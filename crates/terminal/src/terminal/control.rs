@@ -25,7 +25,7 @@ pub struct Control {
 
 /// From which frame to which a person had control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Had {
+pub struct ControlPeriod {
     /// The frame before.
     pub from: Seq,
     /// The frame when it was given back.
@@ -37,12 +37,12 @@ pub struct Had {
 pub(super) struct Keyboard {
     control: Option<Control>,
     /// The last time a person had control, and whether an agent has typed since.
-    had: Option<(Had, bool)>,
+    had: Option<(ControlPeriod, bool)>,
 }
 
 /// What somebody who looks on can see change: the frame, and what is no change of the screen: the cursor, and how keys
 /// are to be told.
-pub type Shown = (Seq, Cursor, KeyModes);
+pub type ViewState = (Seq, Cursor, KeyModes);
 
 /// How a program wants to be told of keys and of the mouse: cursor keys and keypad as applications have them, brackets around
 /// what is pasted, the focus.
@@ -61,7 +61,7 @@ pub fn key_modes(screen: &Screen) -> KeyModes {
 
 /// A command, as those who look on are told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct TimelineEntry {
     id: CommandId,
     /// What was run.
     pub text: String,
@@ -73,16 +73,16 @@ pub struct Past {
     pub status: Option<i32>,
 }
 
-impl From<&Command> for Past {
-    fn from(command: &Command) -> Past {
+impl From<&Command> for TimelineEntry {
+    fn from(command: &Command) -> TimelineEntry {
         let Command { id, started, ended, status, .. } = *command;
-        Past { id, text: command.text.clone(), started, ended, status }
+        TimelineEntry { id, text: command.text.clone(), started, ended, status }
     }
 }
 
 /// The commands that have begun, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Timeline(VecDeque<Past>);
+pub(super) struct Timeline(VecDeque<TimelineEntry>);
 
 impl Driver {
     /// Gives the keyboard to a person, at once; says since which frame one has it. What an agent has sent and the program
@@ -106,14 +106,14 @@ impl Driver {
     }
 
     /// Gives the keyboard back, if that person has it; says from when to when people had it.
-    pub fn give_back(&mut self, viewer: &str) -> Option<Had> {
+    pub fn give_back(&mut self, viewer: &str) -> Option<ControlPeriod> {
         let control = self.keyboard.control.take_if(|control| control.viewer == viewer)?;
         // An agent that has not typed since is told of both times as of one.
         let from = match self.keyboard.had {
             Some((had, false)) => had.from,
             _ => control.from,
         };
-        let had = Had { from, to: self.session.frame().seq() };
+        let had = ControlPeriod { from, to: self.session.frame().seq() };
         self.keyboard.had = Some((had, false));
         self.shown.send_modify(|_| {});
         Some(had)
@@ -130,7 +130,7 @@ impl Driver {
     }
 
     /// When a person had control, until an agent has typed twice since: the first time it is told of it.
-    pub fn had_control(&self) -> Option<Had> {
+    pub fn last_control_period(&self) -> Option<ControlPeriod> {
         self.keyboard.had.map(|(had, _)| had)
     }
 
@@ -158,13 +158,13 @@ impl Driver {
         Ok(sent)
     }
 
-    /// Looks on: hears of each frame, and of each move of the cursor.
-    pub fn look_on(&self) -> watch::Receiver<Shown> {
+    /// ProbeSchedule on: hears of each frame, and of each move of the cursor.
+    pub fn subscribe_view(&self) -> watch::Receiver<ViewState> {
         self.shown.subscribe()
     }
 
     /// Tells those who look on.
-    pub(super) fn tell_onlookers(&self) {
+    pub(super) fn notify_viewers(&self) {
         if self.shown.receiver_count() == 0 {
             return;
         }
@@ -174,7 +174,7 @@ impl Driver {
     }
 
     /// The newest commands that have begun, oldest first.
-    pub fn timeline(&self) -> impl Iterator<Item = &Past> {
+    pub fn timeline(&self) -> impl Iterator<Item = &TimelineEntry> {
         self.timeline.0.iter()
     }
 
@@ -187,7 +187,7 @@ impl Driver {
                 break;
             }
             if let Some(command) = self.session.command(past.id) {
-                *past = Past::from(command);
+                *past = TimelineEntry::from(command);
             }
         }
         let known = timeline.back().map_or(0, |past| past.id.0);
@@ -203,7 +203,7 @@ impl Driver {
             if timeline.len() == TIMELINE_MAX {
                 timeline.pop_front();
             }
-            timeline.push_back(Past::from(command));
+            timeline.push_back(TimelineEntry::from(command));
         }
     }
 }

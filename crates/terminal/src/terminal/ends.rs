@@ -1,4 +1,4 @@
-//! Ends: of the program, and of waits, whose callers are answered.
+//! The exit of the program, and the answers to callers whose waits ended.
 
 use std::time::Duration;
 
@@ -7,23 +7,24 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Driver;
-use super::callers::Due;
+use super::callers::DueAnswer;
 use crate::io::Io;
 use crate::limits;
 use crate::platform::processes;
 
-/// How long a match is held back while the program is still running and may be about to exit, so that
-/// `echo DONE; exit 3` says both. A program that waits for something is not about to exit.
+/// Time for which a match is held back while the program is running and may be about to exit, so that the result of
+/// `echo DONE; exit 3` has the exit status as well. A program that sleeps in a system call is not about to exit.
 const LINGER: Duration = Duration::from_millis(10);
 
-/// The pause between two looks at a program whose match is held back; the resolution of the runtime's timers.
+/// Pause between two probes of a program whose match is held back: the resolution of the runtime's timers.
 const LINGER_PAUSE: Duration = Duration::from_millis(1);
 
-/// Looks at such a program before the first pause. It takes some tens of microseconds from its print to its next read.
-const LINGER_LOOKS: usize = 8;
+/// Probes of such a program before the first pause. A program takes some tens of microseconds from its output to its next
+/// read.
+const LINGER_PROBES: usize = 8;
 
 impl Driver {
-    /// The program has ended: its last words first, then the exit.
+    /// Reads the last output of a program that has ended, then handles its exit.
     pub(super) async fn finish(&mut self) {
         match self.io.take() {
             Some(Io::Pty(pty)) => {
@@ -47,6 +48,7 @@ impl Driver {
         self.io.as_ref().is_none_or(|io| io.is_running(self.pid))
     }
 
+    /// Handles the exit of the program.
     pub(super) fn end(&mut self, exit: Exit) {
         processes::unregister(self.pid);
         self.input.clear();
@@ -58,26 +60,27 @@ impl Driver {
         self.exit_awaited.clear();
     }
 
-    /// What ends when the exit is known. A wait would not do for a terminal that was closed: it ends at once there.
+    /// Returns a channel that closes when the exit status is known. A wait cannot be used for this: a wait on a closed
+    /// session ends at once.
     pub fn await_exit(&mut self) -> oneshot::Receiver<()> {
-        let (told, known) = oneshot::channel();
+        let (open, closed) = oneshot::channel();
         if self.session.exit().is_none() {
-            self.exit_awaited.push(told);
+            self.exit_awaited.push(open);
         }
-        known
+        closed
     }
 
     /// Answers the callers whose waits ended.
     pub(super) fn answer_ended(&mut self) {
         for ended in self.session.poll_ended() {
-            let Some(Due { answer, ends, rest }) = self.callers.note_ended(ended) else { continue };
+            let Some(DueAnswer { answer, ends, rest }) = self.callers.note_ended(ended) else { continue };
             rest.into_iter().for_each(|wait| self.session.cancel_wait(wait));
             let ended = &ends.first;
             let is_match =
                 matches!(ended.finding, Finding::Text { .. }) && ended.outcome == Outcome::Met;
             if is_match && ended.exit.is_none() && self.may_be_exiting() {
                 self.lingering.push((answer, ends));
-                // tmux takes its time to hand it on.
+                // tmux reports an exit late.
                 let is_pane = matches!(self.io, Some(Io::Pane(_)));
                 let linger = if is_pane { 3 * LINGER } else { LINGER };
                 self.linger_until.get_or_insert(Instant::now() + linger);
@@ -89,23 +92,24 @@ impl Driver {
         }
     }
 
-    /// Returns when to look again at a program whose match is held back.
+    /// Returns when to probe again a program whose match is held back.
     pub(super) fn linger_wake(&self) -> Option<Instant> {
         self.linger_until.map(|until| until.min(Instant::now() + LINGER_PAUSE))
     }
 
-    /// Answers with the matches that are held back if the program has come to rest.
-    pub(super) async fn look_at_lingering(&mut self) {
-        let mut looks = 0;
-        while !self.lingering.is_empty() && looks < LINGER_LOOKS {
+    /// Releases the matches that are held back if the program is not running any more.
+    pub(super) async fn probe_lingering(&mut self) {
+        let mut probes = 0;
+        while !self.lingering.is_empty() && probes < LINGER_PROBES {
             tokio::task::yield_now().await;
             if !self.may_be_exiting() {
                 self.end_lingering();
             }
-            looks += 1;
+            probes += 1;
         }
     }
 
+    /// Answers the callers whose matches are held back.
     pub(super) fn end_lingering(&mut self) {
         self.linger_until = None;
         for (answer, mut ends) in std::mem::take(&mut self.lingering) {

@@ -1,4 +1,4 @@
-//! Hands input over to the program: in order, as much as the terminal takes, paced as `pace.rs` decides.
+//! Writes input to the terminal in order, as far as it takes it, at the pace that `pace.rs` decides.
 
 use awaitty_core::EchoSource;
 use tokio::time::Instant;
@@ -9,18 +9,18 @@ use crate::io::Io;
 use crate::limits;
 
 impl Driver {
-    /// Sends what a person types, as `type_in` does.
+    /// Sends the input of a person, also while that person has control.
     ///
     /// # Errors
-    /// If it cannot be sent; nothing has changed then.
+    /// If the input is refused; nothing is queued then.
     pub fn send_as_person(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
         self.type_in(vec![Part::text(bytes)], text)
     }
 
-    /// Sends input, of which `text` can be echoed. The input mark is set before the first byte.
+    /// Queues input, of which `text` can be echoed. The input mark is set before the first byte.
     ///
     /// # Errors
-    /// If it cannot be sent; nothing has changed then.
+    /// If the input is refused; nothing is queued then.
     pub(super) fn type_in(&mut self, parts: Vec<Part>, text: &str) -> Result<usize, SendError> {
         let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else {
             return Err(SendError::Exited);
@@ -59,34 +59,34 @@ impl Driver {
         Ok(count)
     }
 
-    /// Types keys that are not the caller's: no wait looks back to them. Does nothing while a person has control.
+    /// Sends keys that no caller has typed, without setting the input mark. Does nothing while a person has control.
     pub fn type_keys(&mut self, keys: &[u8]) {
         if self.control().is_some() {
             return;
         }
-        self.push_unasked(keys);
+        self.push_internal(keys);
         self.write_some();
     }
 
-    /// Adds bytes that no caller has typed. They count as much as others in a line.
-    fn push_unasked(&mut self, bytes: &[u8]) {
+    /// Queues bytes that no caller has typed. They count for the line buffer like all others.
+    fn push_internal(&mut self, bytes: &[u8]) {
         if let Some(io) = &self.io {
             (self.input.typed, _) = io.input_modes().line.take(self.input.typed, bytes);
         }
         self.input.push_reply(bytes);
     }
 
-    /// Returns whether output is stopped, as ctrl+s does it.
+    /// Returns whether flow control (Ctrl+S) stopped the output.
     pub fn is_output_stopped(&self) -> bool {
         let io = self.io.as_ref();
         io.is_some_and(|io| io.input_modes().line.is_stopped(self.input.typed))
     }
 
-    /// Hands over what may be, and tells the session of it.
+    /// Writes the input that is due, and reports to the session whether input is pending.
     pub(super) fn write_some(&mut self) {
         let before = self.input.len();
         loop {
-            self.consider_next();
+            self.probe_next_part();
             let left = self.input.len();
             self.write_front();
             if self.input.len() == left {
@@ -103,7 +103,7 @@ impl Driver {
         }
     }
 
-    /// Writes what may be handed over now, as far as the terminal takes it.
+    /// Writes the parts that are due, as far as the terminal takes them.
     fn write_front(&mut self) {
         if self.input.wants_runs() {
             let runs = self.foreground().map_or(0, |found| found.runs);
@@ -112,7 +112,8 @@ impl Driver {
         let Some(io) = &self.io else { return };
         let mut shown = Vec::new();
         while !self.input.front().is_empty() {
-            // A recording has only what the terminal itself shows: a line editor that reads a password echoes nothing, too.
+            // A recording has only input that the terminal itself echoes: a line editor may be reading a password, and its
+            // terminal modes do not show it.
             let is_shown = self.recorder.is_some()
                 && self.input.is_front_typed()
                 && io.input_modes().echo_source == EchoSource::Terminal;
@@ -135,15 +136,15 @@ impl Driver {
         }
     }
 
-    /// Looks whether the next part of input may follow the last one, if it is time to. The kernel does not announce it.
-    fn consider_next(&mut self) {
+    /// Probes whether the next part of the input may be written, if the probe is due. The kernel does not announce it.
+    fn probe_next_part(&mut self) {
         let now = Instant::now();
         if self.input.wake().is_none_or(|at| at > now) {
             return;
         }
         let Some(io) = &self.io else { return };
         let is_canonical = io.input_modes().is_canonical;
-        // In this order: a part that is read after the first look is not yet acted upon at the second.
+        // This order avoids a race: a part that is read between the two calls counts as unread.
         let is_unread = self.is_on_its_way() || self.io.as_ref().is_some_and(Io::has_unread_input);
         let found = self.foreground();
         let runs = found.as_ref().map_or(0, |found| found.runs);
@@ -152,12 +153,12 @@ impl Driver {
         self.input.consider(now, &evidence);
     }
 
-    /// Takes the session's answers to the program's queries.
+    /// Queues the session's replies to queries of the program.
     pub(super) fn take_replies(&mut self) {
         let replies = self.session.poll_replies();
-        // A program that asks and never reads gets no more answers.
+        // A program that sends queries and never reads gets no more replies once the queue is full.
         if !replies.is_empty() && self.input.len() + replies.len() <= self.input_queue {
-            self.push_unasked(&replies);
+            self.push_internal(&replies);
         }
     }
 }

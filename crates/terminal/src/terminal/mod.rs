@@ -1,10 +1,9 @@
-//! One task a terminal: the only place where time, bytes and callers meet.
+//! The task of one terminal: its output, its input, its timers and its callers.
 //!
-//! Callers hand in jobs, which run on the task with the [`Driver`] in their hands; so checking a wait and
-//! registering it are one step, and nobody holds a lock. Between two jobs the task reads what the
-//! program prints, writes what it is sent, and wakes when the session says so. Nothing is polled, but for
-//! what the kernel answers and does not announce, whether the program reads and whether it has read, and only
-//! while somebody waits for it: see `commands.rs` and `input.rs`.
+//! Callers send jobs, which run on the task with the [`Driver`]; so checking and registering a wait is one step without a
+//! lock. Between jobs the task reads output, writes input and runs timers. It polls only what the kernel does not announce,
+//! whether the program waits for input and has read all of it, and only while a wait depends on it: see `commands.rs` and
+//! `input.rs`.
 
 mod callers;
 mod commands;
@@ -37,66 +36,65 @@ use crate::record::Recorder;
 use crate::shell::{Integration, Kind};
 
 pub use callers::Ends;
-pub use commands::{Reader, State};
-pub use control::{Control, Had, KeyModes, Past, Shown, key_modes};
+pub use commands::{InputReader, ProgramState};
+pub use control::{Control, ControlPeriod, KeyModes, TimelineEntry, ViewState, key_modes};
 pub use pace::{Part, PartKind};
 
-/// Jobs that wait for the task; a caller waits when there are more. Enough for all waits of a session to be
-/// cancelled at once.
+/// Capacity of the queue of jobs; a caller blocks while it is full. Enough to cancel all waits of a session at once.
 const JOBS_MAX: usize = 2_048;
 
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
-/// Why input was not taken.
+/// Why input was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// The program has ended.
     Exited,
     /// The queue of input is full.
     QueueFull {
-        /// Bytes that wait already.
+        /// Bytes in the queue.
         waiting: usize,
-        /// Bytes that may wait.
+        /// Capacity of the queue in bytes.
         max: usize,
     },
-    /// A line is longer than the kernel hands to a program that reads lines.
+    /// The line is longer than the line buffer of the kernel.
     LineTooLong {
-        /// Bytes that it would have.
+        /// Length of the line with this input, in bytes.
         line: usize,
-        /// Bytes that were typed before and are not ended.
+        /// Bytes of the line that were typed before.
         before: usize,
     },
     /// A person has taken control.
     HumanHasControl(Control),
 }
 
-/// A task that fails has not waited for its program, which is nobody's then: it is reaped like an orphan when it ends.
+/// A task that ends early has not reaped its program. Unregistering the PID lets `reap_orphans` reap it.
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Once it was waited for its number may be another's.
+        // After the program was reaped, `io` is `None` and the PID may belong to another process.
         if let Some(Io::Pty(_)) = self.io {
             processes::unregister(self.pid);
         }
     }
 }
 
-/// A caller's end of a terminal's task.
+/// A handle to the task of a terminal.
 #[derive(Clone, Debug)]
 pub struct Handle {
     jobs: mpsc::Sender<Job>,
 }
 
-/// Waits that were started together; dropping it cancels them. `T` is made of their end, on the terminal's task.
+/// Waits that were started together. Dropping it cancels them. `T` is made from their results on the terminal's task.
 #[derive(Debug)]
 pub struct RunningWait<T = WaitEnded> {
-    /// The first of them, set by the job that starts them, which the task runs before any that cancels them.
+    /// The ID of the first wait, set by the job that starts the waits. A job that cancels them runs later.
     id: Arc<OnceLock<WaitId>>,
     ended: oneshot::Receiver<T>,
     jobs: mpsc::Sender<Job>,
 }
 
 impl<T> RunningWait<T> {
-    /// Waits for the end; `None` if the terminal is gone.
+    /// Waits for the result. Returns `None` if the task has ended.
     pub async fn ended(&mut self) -> Option<T> {
         (&mut self.ended).await.ok()
     }
@@ -120,7 +118,7 @@ impl<T> Drop for RunningWait<T> {
 }
 
 impl Handle {
-    /// Runs a job on the task and gives what it returns; `None` if the terminal is gone.
+    /// Runs a job on the task and returns its result, or `None` if the task has ended.
     pub async fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Driver) -> T + Send + 'static,
@@ -141,7 +139,7 @@ impl Handle {
         self.start_wait_unless(|driver| start(driver).map(Some)).await?.transpose()
     }
 
-    /// Runs a job that starts a wait, or finds that there is nothing to wait for.
+    /// Runs a job that starts a wait, or returns `None` because there is nothing to wait for.
     pub async fn start_wait_unless<E: Send + 'static>(
         &self,
         start: impl FnOnce(&mut Driver) -> Result<Option<WaitId>, E> + Send + 'static,
@@ -150,8 +148,8 @@ impl Handle {
         self.start_waits(start, |_, ends| ends.first).await
     }
 
-    /// Runs a job that starts several waits. The first that is met ends them, or else the end of the last; `collect` takes
-    /// from the terminal what there is to say then, so that all of it is of one moment.
+    /// Runs a job that starts several waits. They end with the first wait that is met, else with the last one that ends.
+    /// `collect` runs at that moment on the task, so that the result is a consistent snapshot.
     pub async fn start_waits<T: Send + 'static, E: Send + 'static>(
         &self,
         start: impl FnOnce(&mut Driver) -> Result<Vec<WaitId>, E> + Send + 'static,
@@ -159,14 +157,14 @@ impl Handle {
     ) -> Option<Result<Option<RunningWait<T>>, E>> {
         let (end, ended) = oneshot::channel();
         let id = Arc::new(OnceLock::new());
-        // Made first, so that a caller who goes away while they are being started cancels them too.
+        // Created first, so that a caller that is dropped while the waits are being started cancels them as well.
         let running = RunningWait { id: Arc::clone(&id), ended, jobs: self.jobs.clone() };
         let started = self
             .call(move |driver| {
                 let waits = start(driver)?;
                 let Some(&first) = waits.first() else { return Ok(false) };
                 let answer = move |driver: &Driver, ends| {
-                    // A caller who is gone is not worth a look at the program.
+                    // Collecting may probe the program, so it is skipped if the caller was dropped.
                     if !end.is_closed() {
                         let _ = end.send(collect(driver, ends));
                     }
@@ -183,83 +181,82 @@ impl Handle {
 /// The options of a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Lines kept that left the screen.
+    /// Lines of scrollback.
     pub scrollback: usize,
-    /// Frames kept.
+    /// Frames in the history.
     pub frames: usize,
     /// Characters kept of the output of each command.
     pub output_chars: usize,
-    /// Bytes of input that may wait for the program to read them.
+    /// Capacity of the input queue in bytes.
     pub input_queue: usize,
     /// Whether checksum requests (DECRQCRA) are answered.
     pub answers_checksums: bool,
 }
 
-/// What comes with a program that we start.
+/// The parts of a terminal that exist only for programs that we start.
 #[derive(Debug, Default)]
-pub struct Begun {
-    /// Makes the program a shell that says what it does.
+pub struct ProgramSetup {
+    /// The shell integration, if the program is a shell.
     pub shell: Option<Integration>,
-    /// What records it.
+    /// The recorder, if the terminal is recorded.
     pub recorder: Option<Recorder>,
-    /// The program runs inside another command, whose PID is the one that we know.
+    /// The program runs inside a wrapper command, and the known PID is that of the wrapper.
     pub is_wrapped: bool,
 }
 
-/// A terminal's session and its program.
+/// The state of a terminal's task: the session, the program and the callers.
 pub struct Driver {
     session: Session,
     io: Option<Io>,
     pid: Pid,
-    /// Bytes of input that may wait.
+    /// Capacity of the input queue in bytes.
     input_queue: usize,
-    /// What the program has not taken yet.
+    /// Input that was not written yet.
     input: pace::Input,
     callers: callers::Callers,
-    /// Matches that are held back for a moment.
-    lingering: Vec<(callers::Answer, Ends)>,
-    /// Who is to hear of the exit, also after a close; they are dropped then.
+    /// Matches that are held back because the program may be about to exit.
+    lingering: Vec<(callers::AnswerFn, Ends)>,
+    /// Senders that are dropped at the exit. A close does not drop them.
     exit_awaited: Vec<oneshot::Sender<()>>,
     linger_until: Option<Instant>,
     unconfirmed: confirm::Unconfirmed,
     started: Instant,
-    /// The terminal has hung up; only the exit is still to come.
+    /// A read returned EOF. Only the exit is still to come.
     hung_up: bool,
-    /// The terminal as it was at the start, until the program prints something.
+    /// The terminal modes before the start, until the program prints something.
     untouched: Option<InputModes>,
-    /// The terminal echoed the last input, and a line editor may do so again: how the terminal was then.
+    /// The terminal modes at the last input, if the terminal echoed it. A line editor may echo it again.
     typed_ahead: Option<InputModes>,
     unfed: output::Unfed,
     raw: VecDeque<u8>,
     shells: shells::TrustedShells,
-    /// Removes the nonces from what is kept of the output.
+    /// Masks nonces in the raw output and in recordings.
     nonces: redact::NonceRedactor,
-    /// The kinds of the shells that the newest commands were delivered to.
+    /// The kind of shell that each of the newest commands was delivered to.
     delivered: BTreeMap<CommandId, Kind>,
-    /// When to look at the foreground job, while a wait depends on it.
-    looks: Option<commands::Looks>,
-    /// What is recorded, and the last command of which it tells.
+    /// The next probe of the foreground job, while a wait depends on it.
+    probe_schedule: Option<commands::ProbeSchedule>,
     recorder: Option<Recorder>,
-    marked: record::Marked,
+    marked: record::MarkedCommands,
     keyboard: control::Keyboard,
-    /// For those who look on.
-    shown: watch::Sender<Shown>,
+    /// The state that viewers subscribe to.
+    view: watch::Sender<ViewState>,
     timeline: control::Timeline,
-    /// What is known of a pane besides.
+    /// The state of a tmux pane besides its screen.
     watch: pane::Watch,
-    /// The last read found nothing more.
+    /// The last read found no more output.
     is_drained: bool,
-    /// Our own jobs, for what takes its time elsewhere.
+    /// Sends jobs to this task from work that runs in other tasks.
     jobs: mpsc::WeakSender<Job>,
 }
 
 impl Driver {
     /// Starts the task of a terminal.
-    pub fn start(pty: Pty, cols: usize, rows: usize, options: Options, begun: Begun) -> Handle {
+    pub fn start(pty: Pty, cols: usize, rows: usize, options: Options, setup: ProgramSetup) -> Handle {
         let untouched = pty.untouched_modes();
         let pid = pty.pid();
         Driver::start_with(Some(Io::Pty(pty)), pid, (cols, rows), options, |driver| {
-            driver.begin(untouched, begun);
+            driver.apply_setup(untouched, setup);
         })
     }
 
@@ -270,12 +267,12 @@ impl Driver {
         Driver::start_with(Some(Io::Fake(fake)), pid, (40, 10), options, |_| {})
     }
 
-    /// Our own program begins, in a terminal that was so before.
-    fn begin(&mut self, untouched: InputModes, begun: Begun) {
+    /// Applies the setup of a program that we started. `untouched` are the terminal modes before its start.
+    fn apply_setup(&mut self, untouched: InputModes, setup: ProgramSetup) {
         self.untouched = Some(untouched);
-        self.recorder = begun.recorder;
-        if let Some(Integration { nonce, kind, file, .. }) = begun.shell {
-            let group = if begun.is_wrapped {
+        self.recorder = setup.recorder;
+        if let Some(Integration { nonce, kind, file, .. }) = setup.shell {
+            let group = if setup.is_wrapped {
                 shells::Group::AtPrompt
             } else {
                 shells::Group::Known(self.pid())
@@ -317,11 +314,11 @@ impl Driver {
             shells: shells::TrustedShells::default(),
             nonces: redact::NonceRedactor::default(),
             delivered: BTreeMap::new(),
-            looks: None,
+            probe_schedule: None,
             recorder: None,
-            marked: record::Marked::default(),
+            marked: record::MarkedCommands::default(),
             keyboard: control::Keyboard::default(),
-            shown: watch::Sender::new(Shown::default()),
+            view: watch::Sender::new(ViewState::default()),
             timeline: control::Timeline::default(),
             watch: pane::Watch::default(),
             is_drained: true,
@@ -332,41 +329,41 @@ impl Driver {
         Handle { jobs }
     }
 
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// The program's number.
+    /// Returns the PID of the program.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// What was printed last, as it came.
+    /// Returns the newest output as raw bytes.
     pub fn raw(&self) -> Vec<u8> {
         self.raw.iter().copied().collect()
     }
 
-    /// The time now, as the session counts it.
+    /// Returns the current time of the session's clock.
     pub fn now(&self) -> Time {
         Time(self.started.elapsed())
     }
 
-    /// Starts a wait that gives up after `timeout`.
+    /// Starts a wait with a timeout.
     pub fn start_wait(&mut self, mut spec: Spec, timeout: Duration) -> Result<WaitId, WaitError> {
         if is_judged_by_activity(&spec.condition) && !matches!(self.io, Some(Io::Pane(_))) {
             self.note_activity(self.activity());
         }
-        self.tell_unread();
+        self.report_unread_input();
         let now = self.now();
         spec.deadline = Some(now.after(timeout));
         self.session.start_wait(now, spec)
     }
 
-    /// Starts several waits that give up after `timeout`, or none of them.
+    /// Starts several waits with one timeout, or none of them.
     ///
     /// # Errors
-    /// If one of them makes no sense.
+    /// If one of the conditions is invalid.
     pub fn start_waits(
         &mut self,
         specs: Vec<Spec>,
@@ -376,14 +373,14 @@ impl Driver {
         specs.into_iter().map(|spec| self.start_wait(spec, timeout)).collect()
     }
 
-    /// Cancels the waits of a caller, of which the first is given.
+    /// Cancels all waits of the caller whose first wait is `first`.
     fn cancel_waits(&mut self, first: WaitId) {
         for wait in self.callers.remove(first) {
             self.session.cancel_wait(wait);
         }
     }
 
-    /// Changes the size for the program and for us.
+    /// Resizes the PTY and the screen.
     pub fn resize(&mut self, cols: usize, rows: usize) -> std::io::Result<()> {
         if let Some(Io::Pty(pty)) = &self.io {
             pty.resize(cols as u16, rows as u16)?;
@@ -392,7 +389,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Ends all waits because the terminal goes away.
+    /// Ends all waits, because the terminal is being closed.
     pub fn close(&mut self) {
         let now = self.now();
         self.session.handle_close(now);
@@ -402,19 +399,19 @@ impl Driver {
         loop {
             self.take_replies();
             self.answer_ended();
-            self.look_at_lingering().await;
+            self.probe_lingering().await;
             self.confirm_command_end().await;
-            self.tell_onlookers();
+            self.notify_viewers();
             if self.io.is_some() && (!self.hung_up && !self.is_drained || !self.unfed.is_empty()) {
-                // A flood. By itself the runtime would run this task for 128 rounds before any other, and 61 tasks before
-                // it looks at its timers and at other descriptors: megabytes, and so seconds.
+                // A flood. Without the yield the runtime runs this task for up to 128 polls in a row, and polls 61 tasks
+                // before it checks timers and other file descriptors: megabytes of output, which takes seconds.
                 tokio::task::yield_now().await;
             }
             if self.hung_up && matches!(self.io, Some(Io::Pane(_))) {
                 self.lose_pipe().await;
                 continue;
             }
-            self.plan_looks(false);
+            self.plan_probe(false);
             let wake = self.wake();
             let io = self.io.as_ref();
             let is_pane = matches!(io, Some(Io::Pane(_)));
@@ -425,15 +422,16 @@ impl Driver {
                 biased;
                 job = jobs.recv() => match job {
                     Some(job) => {
-                        // What was printed before the call is before it for its anchor and on its screen.
+                        // Output that was printed before the call must precede its anchor and be on its screen.
                         self.follow_pane();
                         self.read_some();
                         job(&mut self);
                     }
                     None => return,
                 },
-                // An exit counts before a timeout, and before the reads, or a flood of whoever is left would hide it; the last
-                // words are read there, first. What tmux holds back of them has no bound, so a pane is read before.
+                // An exit takes precedence over a timeout, and over reads, because a descendant that floods the terminal
+                // would delay it without bound. `finish` reads the last output first. tmux may hold back any amount of the
+                // last output of a pane, so the exit of a pane comes last.
                 _ = ready(io, Io::exited), if !is_pane => self.finish().await,
                 () = wait_until(wake) => self.handle_time(),
                 () = std::future::ready(()), if has_unfed => self.read_some(),
@@ -444,35 +442,97 @@ impl Driver {
         }
     }
 
-    fn wake(&self) -> Option<Instant> {
-        let session = self.session.poll_wake().map(|time| self.started + time.0);
-        let looks = self.looks.map(|looks| looks.at);
-        let [linger, confirm] = [self.linger_wake(), self.confirm_wake()];
-        let timers = [session, linger, confirm, looks, self.capture_at(), self.input.wake()];
-        timers.into_iter().flatten().min()
-    }
-
-    fn handle_time(&mut self) {
-        // Output that was printed before is judged before, and seen before the program is looked at.
-        self.read_some();
-        self.look_if_due();
-        self.write_some();
-        self.capture_if_due();
-        if self.linger_until.is_some_and(|until| until <= Instant::now()) {
-            self.end_lingering();
+    /// Returns the deadline of a timer, if it runs.
+    fn deadline(&self, timer: Timer) -> Option<Instant> {
+        match timer {
+            Timer::Probe => self.probe_schedule.map(|schedule| schedule.at),
+            Timer::Keystroke => self.input.wake(),
+            Timer::Capture => self.capture_at(),
+            Timer::Linger => self.linger_wake(),
+            Timer::Confirm => self.confirm_wake(),
+            Timer::Session => self.session.poll_wake().map(|time| self.started + time.0),
         }
-        self.tell_unread();
-        let now = self.now();
-        self.session.handle_time(now);
     }
 
-    fn tell_unread(&mut self) {
+    /// Returns the earliest deadline of all timers.
+    fn wake(&self) -> Option<Instant> {
+        Timer::IN_ORDER.into_iter().filter_map(|timer| self.deadline(timer)).min()
+    }
+
+    /// Returns whether a timer runs at this wake-up.
+    fn is_due(&self, timer: Timer) -> bool {
+        let is_over = self.deadline(timer).is_some_and(|deadline| deadline <= Instant::now());
+        match timer {
+            Timer::Probe => is_over || self.session.wants_activity_at(self.now()),
+            Timer::Keystroke => is_over || self.input.is_due(),
+            // The session gets the time and the state of the input at each wake-up.
+            Timer::Session => true,
+            Timer::Capture | Timer::Linger | Timer::Confirm => is_over,
+        }
+    }
+
+    /// Runs the timers that are due.
+    fn handle_time(&mut self) {
+        // Output that was printed before the deadline is judged first, also before the program is probed.
+        self.read_some();
+        for timer in Timer::IN_ORDER {
+            if !self.is_due(timer) {
+                continue;
+            }
+            match timer {
+                Timer::Probe => self.probe_if_due(),
+                Timer::Keystroke => self.write_some(),
+                Timer::Capture => self.capture_if_due(),
+                Timer::Linger => self.end_lingering(),
+                // `confirm_command_end` runs in each turn of the loop, so the wake-up is enough.
+                Timer::Confirm => {}
+                Timer::Session => {
+                    self.report_unread_input();
+                    let now = self.now();
+                    self.session.handle_time(now);
+                }
+            }
+        }
+    }
+
+    /// Reports to the session whether the program has unread input.
+    fn report_unread_input(&mut self) {
         let (now, unread) = (self.now(), self.has_unread_input());
         self.session.handle_input_unread(now, unread);
     }
 }
 
-/// Returns whether a wait is judged by what the foreground job does when it starts.
+/// A timer of the task's loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    /// The next probe of the foreground job, for waits that depend on it.
+    Probe,
+    /// The next check whether the next part of the input may be written.
+    Keystroke,
+    /// The next capture of a tmux pane.
+    Capture,
+    /// The end of the delay of matches, or the next check whether the program still runs.
+    Linger,
+    /// The next check whether a shell reads at its prompt, which confirms the end of its command.
+    Confirm,
+    /// The next time limit of the session, such as the timeout of a wait.
+    Session,
+}
+
+impl Timer {
+    /// All timers, in the order in which they run if several are due. The session comes last: its timeouts are judged after
+    /// all else that happened before them.
+    const IN_ORDER: [Timer; 6] = [
+        Timer::Probe,
+        Timer::Keystroke,
+        Timer::Capture,
+        Timer::Linger,
+        Timer::Confirm,
+        Timer::Session,
+    ];
+}
+
+/// Returns whether a wait depends on what the foreground job does at the start of the wait.
 fn is_judged_by_activity(condition: &Condition) -> bool {
     matches!(
         condition,
@@ -480,7 +540,7 @@ fn is_judged_by_activity(condition: &Condition) -> bool {
     )
 }
 
-/// How the program of a session ended, if it did.
+/// Returns how the program of a session ended, or `None` while it runs.
 pub fn exit_of(driver: &mut Driver) -> Option<Exit> {
     driver.session.exit()
 }

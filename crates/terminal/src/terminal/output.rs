@@ -1,4 +1,4 @@
-//! Reads output and feeds it to the session in turns of bounded work, so that no program delays other sessions.
+//! Reads output and feeds it to the session in turns of bounded work, so that no program delays other terminals.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use tokio::time::Instant;
 
 use super::Driver;
 use crate::io::Io;
-use crate::io::pty::ReadEnd;
+use crate::io::pty::ReadOutcome;
 use crate::io::tmux::Pane;
 use crate::limits;
 
-/// Bytes of one read: as many as the kernel returns of a PTY at once.
+/// Bytes of one read: the most that one read of a PTY returns.
 const READ_BYTES: usize = 4096;
 
-/// What is in the mark that ends a shell's prompt.
+/// The start of the mark at the end of a shell's prompt.
 const PROMPT_END: &[u8] = b"]133;B";
 
-/// Output that was read and is not fed yet.
+/// Output that was read and not fed to the session yet.
 pub(super) struct Unfed {
     buffer: Box<[u8]>,
     range: Range<usize>,
@@ -30,23 +30,23 @@ impl Default for Unfed {
 }
 
 impl Unfed {
-    /// Returns whether all was fed.
+    /// Returns whether all output was fed.
     pub(super) fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// Reads the next output. All before must have been fed.
-    fn read(&mut self, read: impl FnOnce(&mut [u8]) -> ReadEnd) -> ReadEnd {
+    /// Reads the next output. All previous output must have been fed.
+    fn read(&mut self, read: impl FnOnce(&mut [u8]) -> ReadOutcome) -> ReadOutcome {
         debug_assert!(self.is_empty());
         let end = read(&mut self.buffer);
-        if let ReadEnd::Bytes(count) = end {
+        if let ReadOutcome::Bytes(count) = end {
             self.range = 0..count;
         }
         end
     }
 }
 
-/// What a task may do before it yields to the tasks of other sessions.
+/// The reads and the work that a task may do before it yields to other tasks.
 pub(super) struct Turn {
     reads: usize,
     work: u64,
@@ -61,7 +61,7 @@ impl Turn {
         self.reads == 0 || self.work == 0
     }
 
-    /// Yields if the turn is over, and begins the next one.
+    /// Yields if the turn is over, and starts the next one.
     async fn yield_if_over(&mut self) {
         if self.is_over() {
             *self = Turn::new();
@@ -80,10 +80,10 @@ impl Driver {
             if self.unfed.is_empty() {
                 let Some(io) = self.io.as_ref().filter(|_| !self.hung_up) else { return };
                 match self.unfed.read(|buffer| io.read(buffer)) {
-                    ReadEnd::Bytes(_) => self.follow_pane(),
-                    ReadEnd::Changed => self.capture_soon(),
-                    ReadEnd::Drained => return self.note_drained(has_read),
-                    ReadEnd::Closed => {
+                    ReadOutcome::Bytes(_) => self.follow_pane(),
+                    ReadOutcome::Changed => self.capture_soon(),
+                    ReadOutcome::Drained => return self.note_drained(has_read),
+                    ReadOutcome::Closed => {
                         self.hung_up = true;
                         let now = self.now();
                         self.session.handle_drained(now);
@@ -95,7 +95,7 @@ impl Driver {
             }
             self.feed_some(&mut turn);
             self.compare_later();
-            // Replies are wanted now, not when the flood ends.
+            // A program may wait for the reply before it goes on, so replies do not wait for the end of a flood.
             self.take_replies();
             self.write_some();
         }
@@ -114,8 +114,8 @@ impl Driver {
         }
     }
 
-    /// Reads until no process holds the terminal open any more, but not for long: a process may hold it forever, and
-    /// print. The output of a closed session is not worth more than that time.
+    /// Reads until EOF, or until `patience` is over: a descendant may keep the terminal open and print without end. After
+    /// that time a closed session reads no more, and an open one at most `LATE_READS_MAX` times.
     pub(super) async fn drain(&mut self, io: &Io, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut turn = Turn::new();
@@ -134,12 +134,12 @@ impl Driver {
                 break;
             }
             match self.unfed.read(|buffer| io.read(buffer)) {
-                ReadEnd::Bytes(_) => {
+                ReadOutcome::Bytes(_) => {
                     self.note_read();
                     late_reads += usize::from(is_late);
                 }
-                ReadEnd::Closed | ReadEnd::Changed => break,
-                ReadEnd::Drained => {
+                ReadOutcome::Closed | ReadOutcome::Changed => break,
+                ReadOutcome::Drained => {
                     if tokio::time::timeout_at(deadline, io.readable()).await.is_err() {
                         break;
                     }
@@ -148,12 +148,12 @@ impl Driver {
         }
     }
 
-    /// Reads and feeds what there is of a pane, until the deadline.
+    /// Reads and feeds the available output of a pane, until the deadline.
     pub(super) async fn drain_pane(&mut self, pane: &Pane, deadline: Instant) {
         let mut turn = Turn::new();
         while Instant::now() < deadline {
             if self.unfed.is_empty() {
-                let ReadEnd::Bytes(_) = self.unfed.read(|buffer| pane.read(buffer)) else { return };
+                let ReadOutcome::Bytes(_) = self.unfed.read(|buffer| pane.read(buffer)) else { return };
                 self.note_read();
             }
             self.feed_some(&mut turn);
@@ -161,7 +161,7 @@ impl Driver {
         }
     }
 
-    /// Notes what is in the output that was just read, before it is fed.
+    /// Records and inspects output that was just read, before it is fed.
     fn note_read(&mut self) {
         let bytes = &self.unfed.buffer[self.unfed.range.clone()];
         if bytes.is_empty() {
@@ -175,7 +175,7 @@ impl Driver {
             self.session.handle_line_editor();
             self.typed_ahead = None;
         }
-        // A prompt that comes while something typed is unread is none that waits for input.
+        // A shell that prints a prompt while input is unread does not wait for input.
         let has_prompt = self.session.shell_depth() > 0
             && bytes.contains(&0x1b)
             && bytes.windows(PROMPT_END.len()).any(|at| at == PROMPT_END);
@@ -192,7 +192,7 @@ impl Driver {
         }
     }
 
-    /// Feeds some of what was read, as the turn allows.
+    /// Feeds output that was read, as far as the turn allows.
     fn feed_some(&mut self, turn: &mut Turn) {
         let now = self.now();
         let Driver { unfed, session, shells, io, .. } = self;
@@ -205,10 +205,10 @@ impl Driver {
         self.shells.remove_file_if_read(&self.session);
         self.note_commands();
         self.mark_commands();
-        self.plan_looks(true);
+        self.plan_probe(true);
     }
 
-    /// Feeds bytes that the program did not print itself.
+    /// Feeds bytes that the program did not print.
     pub(super) fn feed_own(&mut self, bytes: &[u8]) {
         let now = self.now();
         self.session.handle_output(now, bytes);

@@ -1,12 +1,13 @@
-//! The queue of input, and when the next part of it may follow the one before.
+//! The queue of input, and when the next part of it may be written.
 //!
-//! Programs take bytes that arrive together for a paste, or act on a state that the key before has changed. So a keystroke
-//! is handed over only after the program has read the one before and is at rest again. Time and evidence are passed in.
+//! Programs treat bytes that arrive together as a paste, or handle a key before the previous one has taken effect. So a
+//! keystroke is written only after the program has read the previous one and is at rest again. Time and evidence are passed
+//! in.
 //!
 //! ```text
-//! handed over ─► unread ─► read ─► at rest ─► the next part
-//!                  │         └─ busy, or not to be seen: after KEY_GAP_MAX, KEY_GAP_UNSEEN
-//!                  └─ never read: after KEY_UNREAD_MAX
+//! written ─► unread ─► read ─► at rest ─► the next part
+//!              │         └─ busy: after KEY_GAP_MAX; not visible: after KEY_GAP_UNSEEN
+//!              └─ never read: after KEY_UNREAD_MAX
 //! ```
 
 use std::collections::VecDeque;
@@ -18,51 +19,51 @@ use tokio::time::Instant;
 use crate::io::line::Typed;
 use crate::limits;
 
-/// Time after which a keystroke follows one that was read by a program that stays busy. A person types about as fast.
+/// Pause before the next keystroke if the program has read the last one and stays busy. A person types about as fast.
 const KEY_GAP_MAX: Duration = Duration::from_millis(250);
 
-/// The same, where the kernel does not show what the program does: behind ssh or tmux.
+/// The same where the kernel does not show what the program does: behind ssh or tmux.
 const KEY_GAP_UNSEEN: Duration = Duration::from_millis(50);
 
-/// Time after which a keystroke follows one that the program does not read.
+/// Time after which a keystroke is written although the program has not read the last one.
 const KEY_UNREAD_MAX: Duration = Duration::from_secs(2);
 
-/// Time after which a keystroke that is not in the terminal's buffer was read, although no thread is known to have run.
-/// The kernel moves input into the buffer a moment after it was written.
+/// Time after which a keystroke that is not in the terminal's buffer counts as read, although no thread is known to have run.
+/// Before that, the kernel may not have moved it into the buffer yet.
 const KEY_FLUSHED: Duration = Duration::from_millis(20);
 
-/// Time for which a read blocks on unread input before it counts as one that wants more bytes, as with VMIN above 1.
+/// Time for which a read blocks despite unread input before it counts as a read of more bytes, as with VMIN above 1.
 const KEY_WANTED: Duration = Duration::from_millis(5);
 
-/// Time after which a keystroke follows an escape key while the program polls for the rest of an escape sequence: readline
-/// does so for 500 ms. The next key comes sooner if it waits for input without a time limit before.
+/// Pause after an escape key while the program polls for the rest of an escape sequence: readline polls for 500 ms. The
+/// pause ends earlier if the program waits for input without a timeout.
 const ESCAPE_POLLED_MAX: Duration = Duration::from_millis(600);
 
-/// The first look after a keystroke was handed over, and the pause between the looks for [`LOOKS_CLOSE`]. An editor takes
-/// about this long for a key.
-const LOOK_PAUSE: Duration = Duration::from_micros(200);
-/// See [`LOOK_PAUSE`].
-const LOOKS_CLOSE: Duration = Duration::from_millis(2);
-/// The longest pause between two looks; each is twice as long as the one before.
-const LOOK_PAUSE_MAX: Duration = Duration::from_millis(16);
+/// Time from a keystroke to the first probe, and between probes during [`CLOSE_PROBES`]. An editor handles a key in about
+/// this time.
+const PROBE_PAUSE: Duration = Duration::from_micros(200);
+/// Time after a keystroke in which probes are [`PROBE_PAUSE`] apart.
+const CLOSE_PROBES: Duration = Duration::from_millis(2);
+/// The longest pause between two probes. Each pause is twice as long as the previous one.
+const PROBE_PAUSE_MAX: Duration = Duration::from_millis(16);
 
-/// What a part of input is.
+/// The kind of a part of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartKind {
-    /// Text, which programs may read together with other text.
+    /// Text. A program may read it together with other text.
     Text,
     /// A keystroke.
     Key,
-    /// An escape that is a key. With what follows it at once it would be another key.
+    /// The Escape key. Together with bytes that follow at once it would be another key.
     Escape,
 }
 
-/// A part of input that goes in one write.
+/// A part of the input that is written at once.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// What it is.
+    /// The kind of the part.
     pub kind: PartKind,
 }
 
@@ -75,85 +76,85 @@ impl Part {
 
 /// A part in the queue.
 #[derive(Debug)]
-struct Queued {
+struct QueuedPart {
     bytes: VecDeque<u8>,
     kind: PartKind,
-    /// It may be handed over whatever the program does: a part of it was, or a signal follows it.
+    /// It needs no evidence: its first bytes were written already, or a signal follows it.
     is_free: bool,
-    /// It ends a line, where the line discipline collects lines.
+    /// It ends a line for the line discipline.
     ends_line: bool,
 }
 
-/// What is known of the program when a part may follow.
+/// The result of a probe, by which the next part is released.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// It has input that it did not read.
+    /// The program has unread input.
     pub(super) is_unread: bool,
-    /// What it does.
+    /// What the foreground job does.
     pub(super) activity: Activity,
-    /// How often its threads ran.
+    /// How often its threads were scheduled so far.
     pub(super) runs: u64,
-    /// The line discipline collects lines.
+    /// The terminal is in canonical mode.
     pub(super) is_canonical: bool,
 }
 
-/// The part that was handed over last.
+/// The part that was written last.
 #[derive(Clone, Copy, Debug)]
-struct Last {
+struct LastPart {
     kind: PartKind,
     ends_line: bool,
     at: Instant,
-    /// How often the program's threads had run before, if that was looked at.
+    /// How often the program's threads were scheduled before the write, if that was probed.
     runs: Option<u64>,
-    /// It was seen in the terminal's buffer.
+    /// A probe saw it in the terminal's buffer.
     was_seen: bool,
-    /// When it was found to be read.
+    /// When a probe found that it was read.
     read_at: Option<Instant>,
-    /// When to look next, and how long after the look before.
-    look_at: Instant,
+    /// The time of the next probe, and its distance from the last one.
+    probe_at: Instant,
     pause: Duration,
 }
 
-/// The input that the program has not been handed yet.
+/// The input that was not written yet.
 #[derive(Debug, Default)]
 pub(super) struct Input {
-    /// Answers to the program's queries; they go before the next part.
+    /// Replies to queries of the program. They are written before the next part.
     replies: VecDeque<u8>,
-    parts: VecDeque<Queued>,
+    parts: VecDeque<QueuedPart>,
     /// Bytes in the queue.
     len: usize,
-    last: Option<Last>,
-    /// How often the program's threads had run before the next part, if that was looked at.
+    last: Option<LastPart>,
+    /// How often the program's threads were scheduled before the next part, if that was probed.
     runs: Option<u64>,
-    /// What the terminal has of it.
+    /// The state of the line discipline after all input in the queue.
     pub(super) typed: Typed,
 }
 
 impl Input {
-    /// Adds a part. `ends_line` says that it ends a line for the line discipline.
+    /// Adds a part. `ends_line` is true if it ends a line for the line discipline.
     pub(super) fn push(&mut self, part: Part, ends_line: bool) {
-        // A mouse event that the program did not ask for has no bytes.
+        // A mouse event has no bytes if the program did not enable mouse reports.
         if part.bytes.is_empty() {
             return;
         }
         self.len += part.bytes.len();
         let (bytes, kind) = (part.bytes.into(), part.kind);
-        self.parts.push_back(Queued { bytes, kind, is_free: false, ends_line });
+        self.parts.push_back(QueuedPart { bytes, kind, is_free: false, ends_line });
     }
 
-    /// Adds an answer to a query of the program.
+    /// Adds a reply to a query of the program.
     pub(super) fn push_reply(&mut self, bytes: &[u8]) {
         self.len += bytes.len();
         self.replies.extend(bytes);
     }
 
-    /// Lets all parts in the queue go at once: a signal follows, which is not to wait for a program that reads nothing.
+    /// Releases all parts in the queue at once, because a signal follows that must not wait for a program that reads nothing.
     pub(super) fn free(&mut self) {
         self.last = None;
         self.parts.iter_mut().for_each(|part| part.is_free = true);
     }
 
-    /// Drops what was not handed over.
+    /// Drops all input that was not written.
     pub(super) fn clear(&mut self) {
         self.replies.clear();
         self.parts.clear();
@@ -169,7 +170,7 @@ impl Input {
         self.len == 0
     }
 
-    /// Returns whether a part is still to be handed over.
+    /// Returns whether the queue has parts.
     pub(super) fn has_parts(&self) -> bool {
         !self.parts.is_empty()
     }
@@ -181,27 +182,27 @@ impl Input {
         !next.is_free && !is_text
     }
 
-    /// Returns whether something may be handed over now.
+    /// Returns whether bytes may be written now.
     pub(super) fn is_due(&self) -> bool {
         !self.front().is_empty()
     }
 
-    /// Returns when to look whether the next part may follow.
+    /// Returns the time of the next probe, if the next part needs evidence.
     pub(super) fn wake(&self) -> Option<Instant> {
-        self.last.filter(|_| self.is_gated()).map(|last| last.look_at)
+        self.last.filter(|_| self.is_gated()).map(|last| last.probe_at)
     }
 
-    /// Brings the next look forward: the program has just printed its reaction, as far as it came, and may be at rest.
-    /// Timers are too coarse for that, and a program that goes on printing is not looked at each time.
+    /// Brings the next probe forward: the program has printed its reaction and may be at rest. A timer is too coarse for
+    /// that. After [`CLOSE_PROBES`], output causes no more probes, or a flood would cause one for each read.
     pub(super) fn note_output(&mut self, now: Instant) {
         if let Some(last) = &mut self.last
-            && now.duration_since(last.at) < LOOKS_CLOSE
+            && now.duration_since(last.at) < CLOSE_PROBES
         {
-            last.look_at = now;
+            last.probe_at = now;
         }
     }
 
-    /// Returns the bytes that may be handed over now.
+    /// Returns the bytes that may be written now.
     pub(super) fn front(&self) -> &[u8] {
         if !self.is_front_typed() {
             return self.replies.as_slices().0;
@@ -212,25 +213,25 @@ impl Input {
         }
     }
 
-    /// Returns whether the bytes in front are a caller's, and not an answer to a query.
+    /// Returns whether the bytes in front are input of a caller, and not a reply to a query.
     pub(super) fn is_front_typed(&self) -> bool {
         let is_inside = self.parts.front().is_some_and(|part| part.is_free);
         self.replies.is_empty() || is_inside
     }
 
-    /// Returns whether the program should be looked at before the next part is handed over, so that it is known to have
-    /// run since.
+    /// Returns whether the program should be probed before the next part is written, so that a later probe can show that it
+    /// was scheduled since.
     pub(super) fn wants_runs(&self) -> bool {
-        let is_key = |part: &Queued| part.kind != PartKind::Text || self.parts.len() > 1;
+        let is_key = |part: &QueuedPart| part.kind != PartKind::Text || self.parts.len() > 1;
         self.runs.is_none() && !self.is_gated() && self.parts.front().is_some_and(is_key)
     }
 
-    /// Notes how often the program's threads have run, before the next part.
+    /// Notes how often the program's threads were scheduled before the next part.
     pub(super) fn note_runs(&mut self, runs: u64) {
         self.runs = Some(runs);
     }
 
-    /// Notes that so many of the bytes in front were handed over.
+    /// Removes `count` bytes in front, which were written.
     pub(super) fn hand_over(&mut self, count: usize, now: Instant) {
         self.len -= count;
         if !self.is_front_typed() {
@@ -243,20 +244,20 @@ impl Input {
         if !part.bytes.is_empty() {
             return;
         }
-        self.last = Some(Last {
+        self.last = Some(LastPart {
             kind: part.kind,
             ends_line: part.ends_line,
             at: now,
             runs: self.runs.take(),
             was_seen: false,
             read_at: None,
-            look_at: now + LOOK_PAUSE,
-            pause: LOOK_PAUSE,
+            probe_at: now + PROBE_PAUSE,
+            pause: PROBE_PAUSE,
         });
         self.parts.pop_front();
     }
 
-    /// Lets the next part follow if the evidence says so; else sets the time of the next look.
+    /// Releases the next part if the evidence allows it, else sets the time of the next probe.
     pub(super) fn consider(&mut self, now: Instant, evidence: &Evidence) {
         let Some(last) = &mut self.last else { return };
         if last.may_be_followed(now, evidence) {
@@ -264,19 +265,20 @@ impl Input {
             self.runs = Some(evidence.runs);
             return;
         }
-        if now.duration_since(last.at) >= LOOKS_CLOSE {
-            last.pause = (2 * last.pause).min(LOOK_PAUSE_MAX);
+        if now.duration_since(last.at) >= CLOSE_PROBES {
+            last.pause = (2 * last.pause).min(PROBE_PAUSE_MAX);
         }
-        last.look_at = now + last.pause;
+        last.probe_at = now + last.pause;
     }
 }
 
-impl Last {
+impl LastPart {
+    /// Returns whether the next part may follow.
     fn may_be_followed(&mut self, now: Instant, evidence: &Evidence) -> bool {
         let waited = now.duration_since(self.at);
         let Activity { terminal, job, .. } = evidence.activity;
         if evidence.is_canonical && !self.ends_line && self.kind != PartKind::Escape {
-            // The line discipline has it, and hands over whole lines.
+            // The line discipline keeps it until the end of the line, so the program cannot read it yet.
             return true;
         }
         if evidence.is_unread {
@@ -326,7 +328,7 @@ mod tests {
         Part { bytes: bytes.to_vec(), kind }
     }
 
-    /// Hands over all that may be, byte by byte, and returns it.
+    /// Removes all bytes that may be written, one by one, and returns them.
     fn hand_over(input: &mut Input, now: Instant) -> Vec<u8> {
         let mut handed = Vec::new();
         while !input.front().is_empty() {
@@ -339,7 +341,7 @@ mod tests {
         handed
     }
 
-    /// Looks with the same evidence until the next part may follow, and returns how long that took.
+    /// ProbeSchedule with the same evidence until the next part may follow, and returns how long that took.
     fn gap(input: &mut Input, start: Instant, evidence: &Evidence) -> Duration {
         while let Some(at) = input.wake() {
             assert!(at < start + 10 * KEY_UNREAD_MAX, "it never follows");
@@ -365,9 +367,9 @@ mod tests {
         for (evidence, least, most) in [
             (RESTS, Duration::ZERO, MS),
             (POLLS, Duration::ZERO, MS),
-            (BUSY, KEY_GAP_MAX, KEY_GAP_MAX + LOOK_PAUSE_MAX),
-            (UNSEEN, KEY_GAP_UNSEEN, KEY_GAP_UNSEEN + LOOK_PAUSE_MAX),
-            (UNREAD, KEY_UNREAD_MAX, KEY_UNREAD_MAX + LOOK_PAUSE_MAX),
+            (BUSY, KEY_GAP_MAX, KEY_GAP_MAX + PROBE_PAUSE_MAX),
+            (UNSEEN, KEY_GAP_UNSEEN, KEY_GAP_UNSEEN + PROBE_PAUSE_MAX),
+            (UNREAD, KEY_UNREAD_MAX, KEY_UNREAD_MAX + PROBE_PAUSE_MAX),
         ] {
             let (mut input, start) = two_keys();
             let gap = gap(&mut input, start, &evidence);
@@ -396,15 +398,15 @@ mod tests {
     }
 
     #[test]
-    fn output_brings_the_look_forward_only_for_a_moment() {
+    fn output_brings_the_probe_forward_for_two_milliseconds() {
         let (mut input, start) = two_keys();
-        let soon = start + LOOK_PAUSE / 4;
+        let soon = start + PROBE_PAUSE / 4;
         input.note_output(soon);
         assert_eq!(input.wake(), Some(soon));
-        let late = start + LOOKS_CLOSE;
+        let late = start + CLOSE_PROBES;
         input.consider(late, &BUSY);
         input.note_output(late);
-        assert!(input.wake() > Some(late), "a flood does not make it look all the time");
+        assert!(input.wake() > Some(late), "a flood does not cause a probe for each read");
     }
 
     #[test]
@@ -427,7 +429,7 @@ mod tests {
         let (mut input, start) = two_keys();
         let wants = evidence(Some(TerminalWait::Read), Job::AtRest);
         let gap = gap(&mut input, start, &Evidence { is_unread: true, ..wants });
-        assert!((KEY_WANTED..KEY_WANTED + LOOK_PAUSE_MAX).contains(&gap), "{gap:?}");
+        assert!((KEY_WANTED..KEY_WANTED + PROBE_PAUSE_MAX).contains(&gap), "{gap:?}");
     }
 
     #[test]
@@ -495,6 +497,6 @@ mod tests {
         input.clear();
         assert!(input.is_empty() && !input.has_parts());
         input.push(key(b""), false);
-        assert!(!input.has_parts(), "there is nothing to hand over");
+        assert!(!input.has_parts(), "there is nothing to write");
     }
 }

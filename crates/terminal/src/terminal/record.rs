@@ -1,4 +1,4 @@
-//! What is recorded of a terminal.
+//! Writes events of a terminal to its recording.
 
 use awaitty_core::{CommandId, Exit, Time};
 
@@ -6,29 +6,30 @@ use super::Driver;
 use crate::record::{Recorder, Standing};
 use crate::text;
 
-/// The commands that were told of: the last that has begun, and the last that has ended.
+/// The commands that are marked in the recording: the last one that started, and the last one that ended.
 #[derive(Debug, Default)]
-pub(super) struct Marked {
-    begun: u64,
+pub(super) struct MarkedCommands {
+    started: u64,
     ended: u64,
 }
 
 impl Driver {
-    pub(super) fn record(&mut self, tell: impl FnOnce(&mut Recorder, Time)) {
+    /// Writes to the recording, if there is one.
+    pub(super) fn record(&mut self, write: impl FnOnce(&mut Recorder, Time)) {
         let now = self.now();
         if let Some(recorder) = &mut self.recorder {
-            tell(recorder, now);
+            write(recorder, now);
         }
     }
 
-    /// The terminal has another size now.
+    /// Sets the size of the screen, and records it.
     pub(super) fn take_size(&mut self, cols: usize, rows: usize) {
         let now = self.now();
         self.session.resize(now, cols, rows);
         self.record(|recorder, now| recorder.resize(now, cols, rows));
     }
 
-    /// Marks where commands have begun and ended since the last time.
+    /// Marks the commands that started or ended since the last call.
     pub(super) fn mark_commands(&mut self) {
         if self.recorder.is_none() {
             return;
@@ -38,8 +39,8 @@ impl Driver {
             let Some(command) = self.session.command(CommandId(id)) else { continue };
             let (ran, status) = (command.ran, command.status);
             let label = text::visible(&command.text);
-            if ran && id > self.marked.begun {
-                self.marked.begun = id;
+            if ran && id > self.marked.started {
+                self.marked.started = id;
                 self.record(|recorder, now| recorder.mark(now, &label));
             }
             if let Some(status) = status.filter(|_| ran) {
@@ -49,7 +50,7 @@ impl Driver {
         }
     }
 
-    /// The program ended: a shell's number stands for a signal.
+    /// Records the exit status; for a signal, 128 plus its number, as shells do.
     pub(super) fn record_exit(&mut self, exit: Exit) {
         let status = match exit {
             Exit::Code(code) => code,
@@ -59,12 +60,12 @@ impl Driver {
         self.record(|recorder, now| recorder.exit(now, status));
     }
 
-    /// How the recording stands, if there is one.
+    /// Returns the status of the recording, if there is one.
     pub fn recording(&self) -> Option<Standing> {
         self.recorder.as_ref().map(Recorder::standing)
     }
 
-    /// Resolves once what was recorded so far is in its file.
+    /// Returns a channel that resolves once all events so far are in the file.
     pub fn recorded(&self) -> Option<tokio::sync::oneshot::Receiver<()>> {
         self.recorder.as_ref().map(Recorder::flushed)
     }

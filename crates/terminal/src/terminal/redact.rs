@@ -1,30 +1,30 @@
-//! Removes the nonces of shells from output that is kept: a program that reads it could forge marks.
+//! Masks the nonces of shells in stored output. A program that reads a nonce there could forge marks.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use memchr::memmem;
 
-/// Characters of a nonce that stay readable. They are too few to guess the rest, and so many that text matches them only
-/// if it is the nonce: so each byte can be kept or masked without knowing what follows it.
-const SHOWN: usize = 8;
+/// Characters of a nonce that stay readable. They do not reveal the rest, and other text hardly ever matches them: so each
+/// byte can be kept or masked before the next one arrives.
+const PREFIX: usize = 8;
 
-/// Nonces that are removed: of all shells that one terminal can show at a time, and then some.
+/// The most nonces that are masked: more than one terminal has shells at a time.
 const NONCES_MAX: usize = 64;
 
-/// Replaces the characters of a nonce.
+/// The character that replaces those of a nonce.
 const MASK: u8 = b'*';
 
-/// Masks nonces in a stream that comes in pieces.
+/// Masks nonces in a stream that arrives in chunks.
 #[derive(Debug, Default)]
 pub(super) struct NonceRedactor {
     nonces: VecDeque<Vec<u8>>,
-    /// The end of the last piece: what a nonce at its end may have begun with.
+    /// The end of the last chunk, which may hold the start of a nonce.
     tail: Vec<u8>,
 }
 
 impl NonceRedactor {
-    /// Masks this nonce from now on.
+    /// Adds a nonce to be masked in all further output.
     pub(super) fn add(&mut self, nonce: &str) {
         if self.nonces.iter().any(|known| known == nonce.as_bytes()) {
             return;
@@ -35,12 +35,12 @@ impl NonceRedactor {
         self.nonces.push_back(nonce.as_bytes().to_vec());
     }
 
-    /// Returns the next piece with all nonces masked.
+    /// Returns the next chunk with all nonces masked.
     pub(super) fn redact<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         let mut redacted = Cow::Borrowed(bytes);
         for nonce in &self.nonces {
             mask_across(nonce, &self.tail, &mut redacted);
-            for at in memmem::find_iter(bytes, &nonce[..SHOWN]) {
+            for at in memmem::find_iter(bytes, &nonce[..PREFIX]) {
                 mask(nonce, bytes, at, 0, &mut redacted);
             }
         }
@@ -52,20 +52,20 @@ impl NonceRedactor {
     }
 }
 
-/// Masks a nonce that began in the piece before.
+/// Masks the rest of a nonce that started in the previous chunk.
 fn mask_across(nonce: &[u8], tail: &[u8], redacted: &mut Cow<'_, [u8]>) {
     let head = &redacted[..redacted.len().min(nonce.len())];
     let joined = [tail, head].concat();
-    for at in memmem::find_iter(&joined, &nonce[..SHOWN]).filter(|&at| at < tail.len()) {
+    for at in memmem::find_iter(&joined, &nonce[..PREFIX]).filter(|&at| at < tail.len()) {
         mask(nonce, &joined, at, tail.len(), redacted);
     }
 }
 
-/// Masks what follows the readable part of a nonce at `at` in `bytes`, of which the first `skipped` are not in `redacted`.
+/// Masks what follows the readable prefix of a nonce at `at` in `bytes`. The first `skipped` bytes are not in `redacted`.
 fn mask(nonce: &[u8], bytes: &[u8], at: usize, skipped: usize, redacted: &mut Cow<'_, [u8]>) {
     let same =
         bytes[at..].iter().zip(nonce).take_while(|(byte, of_nonce)| byte == of_nonce).count();
-    let (from, to) = ((at + SHOWN).max(skipped), at + same);
+    let (from, to) = ((at + PREFIX).max(skipped), at + same);
     if from < to {
         redacted.to_mut()[from - skipped..to - skipped].fill(MASK);
     }
@@ -90,9 +90,9 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_is_masked_however_the_output_is_cut() {
+    fn a_nonce_is_masked_across_chunks() {
         let text = format!("x\x1b]133;D;0;aid={NONCE};cwd=/\x07y\x1b]133;A;aid={NONCE}\x07");
-        let masked = text.replace(&NONCE[SHOWN..], &"*".repeat(NONCE.len() - SHOWN));
+        let masked = text.replace(&NONCE[PREFIX..], &"*".repeat(NONCE.len() - PREFIX));
         assert_eq!(redacted(&[&text]), masked);
         for at in 0..=text.len() {
             assert_eq!(redacted(&[&text[..at], &text[at..]]), masked, "cut at {at}");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_stays_as_it_is() {
+    fn other_text_is_unchanged() {
         for text in ["", "0123456", "01234567", "plain text", "0123456700000000"] {
             assert_eq!(redacted(&[text, text]), format!("{text}{text}"));
         }

@@ -13,7 +13,7 @@ use crate::platform::foreground::{self, Foreground};
 use crate::shell::{self, Kind, Nonce, NonceFile};
 
 /// Looks at a foreground group that has no process: a shell that has reaped its job takes the terminal back in a moment.
-const LOOKS_MAX: usize = 16;
+const GROUP_READS_MAX: usize = 16;
 
 /// The process group of a shell.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl TrustedShells {
     /// other program, or a command that was typed ahead. Returns true where the kernel does not tell.
     pub(super) fn has_terminal(&self, nonce: &str, io: Option<&Io>) -> bool {
         let (Some(group), Some(io)) = (self.group_of(nonce), io) else { return true };
-        for _ in 0..LOOKS_MAX {
+        for _ in 0..GROUP_READS_MAX {
             let Some(front) = io.foreground_group() else { return true };
             if front == group || self.typed_over.is_some_and(|over| over != front) {
                 return true;

@@ -9,7 +9,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::failed::spawn_failed;
-use super::{OF_A_TERMINAL, SpawnSpec};
+use super::{TERMINAL_VARIABLES, SpawnSpec};
 use crate::error::ToolError;
 use crate::io::pty::Start;
 use crate::rules::Rules;
@@ -103,7 +103,7 @@ fn environment(
         }
         rules.filter_environment(&mut env);
     }
-    for name in OF_A_TERMINAL {
+    for name in TERMINAL_VARIABLES {
         env.remove(&OsString::from(name));
     }
     env.retain(|name, _| !is_secret_variable(name));

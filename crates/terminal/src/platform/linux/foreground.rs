@@ -7,7 +7,7 @@ use awaitty_core::{Activity, Job, TerminalWait};
 use rustix::process::Pid;
 
 use super::processes::stat;
-use super::threads::{self, Doing};
+use super::threads::{self, ThreadState};
 use crate::io::pty::InputModes;
 
 /// What has a terminal in the foreground.
@@ -76,17 +76,17 @@ const PROCESSES_MAX: usize = 256;
 
 /// Looks at a job with several threads until no thread ran during a look. Between two threads that hand work to each
 /// other a single look could miss the one that runs.
-const LOOKS_MAX: usize = 3;
+const PROBES_MAX: usize = 3;
 
 /// Returns what has the terminal of a leader in the foreground.
-pub fn look(leader: Pid, modes: &InputModes) -> Option<Foreground> {
+pub fn probe(leader: Pid, modes: &InputModes) -> Option<Foreground> {
     let leader = leader.as_raw_nonzero().get();
-    let mut last = look_once(leader, modes)?;
-    for _ in 1..LOOKS_MAX {
+    let mut last = probe_once(leader, modes)?;
+    for _ in 1..PROBES_MAX {
         if last.threads == 1 || last.found.activity.is_busy() {
             break;
         }
-        let next = look_once(leader, modes)?;
+        let next = probe_once(leader, modes)?;
         if next.found.runs == last.found.runs {
             return Some(next.found);
         }
@@ -100,7 +100,7 @@ pub fn look(leader: Pid, modes: &InputModes) -> Option<Foreground> {
 }
 
 /// One look at all threads.
-struct Look {
+struct Probe {
     found: Foreground,
     threads: usize,
     ran_meanwhile: bool,
@@ -110,41 +110,41 @@ struct Look {
 struct Thread {
     pid: i32,
     is_main: bool,
-    doing: Doing,
+    state: ThreadState,
     runs: u64,
 }
 
-fn look_once(leader: i32, modes: &InputModes) -> Option<Look> {
+fn probe_once(leader: i32, modes: &InputModes) -> Option<Probe> {
     // Of what follows the name: state, parent, group, session, terminal, the terminal's foreground group.
     let group = stat(leader)?.get(5)?.clone();
     let family = family_of(leader);
     let is_member = |pid: &i32| stat(*pid).is_some_and(|fields| fields.get(2) == Some(&group));
     let members: Vec<i32> = family.iter().copied().filter(is_member).collect();
-    let threads: Vec<Thread> = members.iter().flat_map(|&pid| look_at(pid, modes)).collect();
+    let threads: Vec<Thread> = members.iter().flat_map(|&pid| probe_process(pid, modes)).collect();
     let terminal =
         threads.iter().filter_map(waits_for_terminal).min_by_key(|&(_, wait)| wait as u8);
     // A child that is waited for may be in a process group of its own.
     let has_busy_child = || {
-        let waiting = threads.iter().filter(|thread| thread.doing == Doing::Child);
+        let waiting = threads.iter().filter(|thread| thread.state == ThreadState::Child);
         let children =
             waiting.flat_map(|thread| family_of(thread.pid)).filter(|pid| !members.contains(pid));
-        let is_busy = |thread: Thread| thread.doing == Doing::Busy;
-        children.flat_map(|pid| look_at(pid, modes)).any(is_busy)
+        let is_busy = |thread: Thread| thread.state == ThreadState::Busy;
+        children.flat_map(|pid| probe_process(pid, modes)).any(is_busy)
     };
     let mut job = job(&threads, terminal.is_some());
     if family.len() >= PROCESSES_MAX || job != Job::Busy && has_busy_child() {
         job = Job::Busy;
     }
     // The one that waits for the terminal, or else the busiest, speaks for the job.
-    let busiest = threads.iter().min_by_key(|thread| match thread.doing {
-        Doing::Terminal(_) => 0,
-        Doing::Busy | Doing::Nap => 1,
-        Doing::Stopped => 2,
+    let busiest = threads.iter().min_by_key(|thread| match thread.state {
+        ThreadState::Terminal(_) => 0,
+        ThreadState::Busy | ThreadState::Nap => 1,
+        ThreadState::Stopped => 2,
         _ => 3,
     })?;
     let pid = terminal.map_or(busiest.pid, |(pid, _)| pid);
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    let is_awake = |thread: &&Thread| thread.doing != Doing::Nap;
+    let is_awake = |thread: &&Thread| thread.state != ThreadState::Nap;
     let found = Foreground {
         name: name.trim_end().to_owned(),
         pid,
@@ -156,22 +156,22 @@ fn look_once(leader: i32, modes: &InputModes) -> Option<Look> {
             reads_keys: !modes.is_canonical,
         },
         runs: threads.iter().filter(is_awake).map(|thread| thread.runs).sum(),
-        is_stopped: busiest.doing == Doing::Stopped,
+        is_stopped: busiest.state == ThreadState::Stopped,
     };
-    Some(Look { found, threads: threads.len(), ran_meanwhile: false })
+    Some(Probe { found, threads: threads.len(), ran_meanwhile: false })
 }
 
 /// Returns whether no thread of a process is busy.
 fn rests(pid: i32, threads: &[Thread]) -> bool {
     let is_busy = |thread: &Thread| {
-        thread.doing == Doing::Busy || thread.doing == Doing::Nap && thread.is_main
+        thread.state == ThreadState::Busy || thread.state == ThreadState::Nap && thread.is_main
     };
     !threads.iter().any(|thread| thread.pid == pid && is_busy(thread))
 }
 
 fn waits_for_terminal(thread: &Thread) -> Option<(i32, TerminalWait)> {
-    match thread.doing {
-        Doing::Terminal(wait) => Some((thread.pid, wait)),
+    match thread.state {
+        ThreadState::Terminal(wait) => Some((thread.pid, wait)),
         _ => None,
     }
 }
@@ -179,17 +179,17 @@ fn waits_for_terminal(thread: &Thread) -> Option<(i32, TerminalWait)> {
 /// Returns what a job does by what its threads do.
 fn job(threads: &[Thread], has_reader: bool) -> Job {
     // A runtime's monitor thread naps all the time, also while the program waits for input.
-    let is_busy = |thread: &Thread| match thread.doing {
-        Doing::Busy => true,
-        Doing::Nap => thread.is_main || !has_reader,
+    let is_busy = |thread: &Thread| match thread.state {
+        ThreadState::Busy => true,
+        ThreadState::Nap => thread.is_main || !has_reader,
         _ => false,
     };
-    let is = |doing: Doing| threads.iter().any(|thread| thread.doing == doing);
+    let is = |state: ThreadState| threads.iter().any(|thread| thread.state == state);
     if threads.iter().any(is_busy) {
         Job::Busy
-    } else if is(Doing::Unknown) && !has_reader {
+    } else if is(ThreadState::Unknown) && !has_reader {
         Job::Unknown
-    } else if [Doing::Timed, Doing::Nap, Doing::Unknown, Doing::Terminal(TerminalWait::TimedPoll)]
+    } else if [ThreadState::Timed, ThreadState::Nap, ThreadState::Unknown, ThreadState::Terminal(TerminalWait::TimedPoll)]
         .into_iter()
         .any(is)
     {
@@ -200,12 +200,12 @@ fn job(threads: &[Thread], has_reader: bool) -> Job {
 }
 
 /// Looks at the threads of a process.
-fn look_at(pid: i32, modes: &InputModes) -> Vec<Thread> {
-    let look = |tid: i32| {
-        let (doing, runs) = threads::look(pid, tid, modes)?;
-        Some(Thread { pid, is_main: tid == pid, doing, runs })
+fn probe_process(pid: i32, modes: &InputModes) -> Vec<Thread> {
+    let probe = |tid: i32| {
+        let (state, runs) = threads::probe(pid, tid, modes)?;
+        Some(Thread { pid, is_main: tid == pid, state, runs })
     };
-    tids(pid).into_iter().filter_map(look).collect()
+    tids(pid).into_iter().filter_map(probe).collect()
 }
 
 fn tids(pid: i32) -> Vec<i32> {

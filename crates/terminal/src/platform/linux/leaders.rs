@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-use super::processes::{Process, stat_began};
+use super::processes::{Process, read_start_time};
 
 /// A session leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Leader {
     /// Its PID, which is also the ID of its session.
     pid: i32,
     /// Its start time, in the kernel's ticks since the boot.
-    began: u64,
+    start_time: u64,
 }
 
 /// The file of the leaders whose sessions are not closed.
@@ -48,7 +48,7 @@ impl LeadersFile {
     /// kill then, and nothing else depends on it.
     pub fn add(&self, pid: Pid) -> Option<Leader> {
         let pid = pid.as_raw_nonzero().get();
-        let leader = Leader { pid, began: stat_began(pid)? };
+        let leader = Leader { pid, start_time: read_start_time(pid)? };
         let mut leaders = self.leaders.lock().unwrap_or_else(PoisonError::into_inner);
         leaders.push(leader);
         let file = fs::File::options().append(true).open(&self.path);
@@ -72,8 +72,8 @@ impl LeadersFile {
     }
 }
 
-fn line(Leader { pid, began }: Leader) -> String {
-    format!("{pid} {began}\n")
+fn line(Leader { pid, start_time }: Leader) -> String {
+    format!("{pid} {start_time}\n")
 }
 
 fn boot_id() -> io::Result<String> {
@@ -93,8 +93,8 @@ fn parse(text: &str, boot_id: &str) -> Vec<Leader> {
         return Vec::new();
     }
     let leader = |line: &str| {
-        let (pid, began) = line.split_once(' ')?;
-        let leader = Leader { pid: pid.parse().ok()?, began: began.parse().ok()? };
+        let (pid, start_time) = line.split_once(' ')?;
+        let leader = Leader { pid: pid.parse().ok()?, start_time: start_time.parse().ok()? };
         // Sessions 0 and 1 are the kernel's and init's.
         (leader.pid > 1).then_some(leader)
     };
@@ -111,10 +111,10 @@ pub(super) fn strays(
     let sessions: BTreeSet<i32> =
         marked.iter().filter_map(|pid| Some(all.get(pid)?.session)).collect();
     let is_recycled =
-        |leader: &Leader| all.get(&leader.pid).is_some_and(|now| now.began != leader.began);
+        |leader: &Leader| all.get(&leader.pid).is_some_and(|now| now.start_time != leader.start_time);
     let own: Vec<&Leader> = leaders.iter().filter(|leader| !is_recycled(leader)).collect();
     let is_of_leader = |process: &Process| {
-        own.iter().any(|leader| process.session == leader.pid && process.began >= leader.began)
+        own.iter().any(|leader| process.session == leader.pid && process.start_time >= leader.start_time)
     };
     let is_stray = |pid: &i32, process: &Process| {
         marked.contains(pid) || sessions.contains(&process.session) || is_of_leader(process)
@@ -129,14 +129,14 @@ mod tests {
     const NONE: [i32; 0] = [];
     const BOOT: &str = "6f1c1b4e-3a54-4b0e-9d0b-3f0a4c5c0d11";
 
-    fn leader(pid: i32, began: u64) -> Leader {
-        Leader { pid, began }
+    fn leader(pid: i32, start_time: u64) -> Leader {
+        Leader { pid, start_time }
     }
 
     /// A table of processes, each as its PID, its session and its start time.
     fn table<const N: usize>(processes: [(i32, i32, u64); N]) -> BTreeMap<i32, Process> {
         let process =
-            |(pid, session, began)| (pid, Process { parent: 1, session, zombie: false, began });
+            |(pid, session, start_time)| (pid, Process { parent: 1, session, is_zombie: false, start_time });
         processes.map(process).into()
     }
 
@@ -180,10 +180,10 @@ mod tests {
         let (own, parent) = (rustix::process::getpid(), rustix::process::getppid().unwrap());
         let (own, parent) = (file.add(own).unwrap(), file.add(parent).unwrap());
         assert_eq!(read(&path), [own, parent]);
-        assert!(own.began >= parent.began);
+        assert!(own.start_time >= parent.start_time);
         file.remove(own);
         assert_eq!(read(&path), [parent]);
-        file.remove(Leader { began: parent.began + 1, ..parent });
+        file.remove(Leader { start_time: parent.start_time + 1, ..parent });
         assert_eq!(read(&path), [parent], "another leader by the same PID");
         fs::remove_dir_all(&folder).unwrap();
     }
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_recycled_pid_is_another_session_also_as_a_zombie() {
         let mut all = table([(100, 100, 7000), (101, 100, 7001)]);
-        all.get_mut(&100).expect("it is there").zombie = true;
+        all.get_mut(&100).expect("it is there").is_zombie = true;
         assert_eq!(found(&all, &[leader(100, 5000)], &[]), NONE);
         // A zombie with the right start time is the leader.
         assert_eq!(found(&all, &[leader(100, 7000)], &[]), [100, 101]);

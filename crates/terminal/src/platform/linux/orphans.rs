@@ -11,14 +11,14 @@ use std::{fs, io};
 
 use rustix::process::Pid;
 
-use super::processes::{Process, is_leader, is_reaper, is_tmux_server, outlives_us, stat_began};
+use super::processes::{Process, is_leader, is_reaper, is_tmux_server, outlives_us, read_start_time};
 
 /// A terminal whose program was started.
 #[derive(Debug)]
-struct Opened {
+struct StartedTerminal {
     leader: i32,
     /// When that was, in the kernel's ticks.
-    began: u64,
+    start_time: u64,
     /// Its file, until another terminal has it: that is not before all have let go of it.
     terminal: Option<PathBuf>,
     /// What it started was ended.
@@ -26,34 +26,34 @@ struct Opened {
 }
 
 /// The terminals, by the mark that their processes carry.
-static OPENED: Mutex<BTreeMap<String, Opened>> = Mutex::new(BTreeMap::new());
+static TERMINALS: Mutex<BTreeMap<String, StartedTerminal>> = Mutex::new(BTreeMap::new());
 
 /// What a terminal may have left.
 #[derive(Debug, Default)]
-pub(super) struct Claim {
+pub(super) struct ClaimedOrphans {
     /// These are of that terminal.
-    pub(super) surely: BTreeSet<i32>,
+    pub(super) certain: BTreeSet<i32>,
     /// These may be another's.
-    pub(super) perhaps: BTreeSet<i32>,
+    pub(super) uncertain: BTreeSet<i32>,
 }
 
-fn lock() -> MutexGuard<'static, BTreeMap<String, Opened>> {
-    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock() -> MutexGuard<'static, BTreeMap<String, StartedTerminal>> {
+    TERMINALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Says that a program was started. It is called within `register`, so that whoever looks knows of it.
-pub fn opened(mark: &str, leader: Pid, terminal: &Path) {
+pub fn add_terminal(mark: &str, leader: Pid, terminal: &Path) {
     let leader = leader.as_raw_nonzero().get();
     let mut all = lock();
     for other in all.values_mut().filter(|other| other.terminal.as_deref() == Some(terminal)) {
         other.terminal = None;
     }
-    let (began, terminal) = (stat_began(leader).unwrap_or_default(), Some(terminal.to_owned()));
-    all.insert(mark.to_owned(), Opened { leader, began, terminal, is_ended: false });
+    let (start_time, terminal) = (read_start_time(leader).unwrap_or_default(), Some(terminal.to_owned()));
+    all.insert(mark.to_owned(), StartedTerminal { leader, start_time, terminal, is_ended: false });
 }
 
 /// Says that what a program started was ended, as far as it is known.
-pub(super) fn ended(mark: &str) {
+pub(super) fn mark_ended(mark: &str) {
     if let Some(opened) = lock().get_mut(mark) {
         opened.is_ended = true;
     }
@@ -65,10 +65,10 @@ pub fn forget(mark: &str) {
 }
 
 /// The orphans among all processes that are a terminal's, or may be.
-pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> Claim {
-    let mut claim = Claim::default();
+pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> ClaimedOrphans {
+    let mut claim = ClaimedOrphans::default();
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let is_child = |process: &Process| process.parent == own && !process.zombie;
+    let is_child = |process: &Process| process.parent == own && !process.is_zombie;
     // Whoever is being started is a leader once this has been asked, and its terminal is among those that are opened.
     let orphans = all.iter().filter(|(pid, process)| is_child(process) && !is_leader(**pid));
     let orphans: Vec<(i32, Process)> = orphans.map(|(&pid, &process)| (pid, process)).collect();
@@ -76,26 +76,26 @@ pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> Claim {
     let Some(this) = opened.get(mark).filter(|_| is_reaper()) else { return claim };
     // What runs in a tmux server of ours outlives us, and what it leaves becomes our child as well.
     let servers = orphans.iter().filter(|(pid, _)| is_tmux_server(*pid));
-    let servers: Vec<u64> = servers.map(|(_, process)| process.began).collect();
+    let servers: Vec<u64> = servers.map(|(_, process)| process.start_time).collect();
     let others = || opened.iter().filter(|(other, one)| *other != mark && !one.is_ended);
     for (pid, process) in orphans {
-        if process.began < this.began || outlives_us(pid) {
+        if process.start_time < this.start_time || outlives_us(pid) {
             continue;
         }
         let Ok(marks) = environment(pid) else { continue };
         let carries = |mark: &str| marks.split(|&byte| byte == 0).any(|one| one == mark.as_bytes());
-        let is_of = |mark: &str, one: &Opened| {
+        let is_of = |mark: &str, one: &StartedTerminal| {
             let terminal = one.terminal.as_deref();
             carries(mark)
                 || process.session == one.leader
                 || terminal.is_some_and(|terminal| holds(pid, terminal))
         };
         let is_anothers = others().any(|(mark, one)| is_of(mark, one));
-        let mut begun = others().map(|(_, one)| one.began).chain(servers.iter().copied());
-        if is_of(mark, this) || !is_anothers && begun.all(|began| began > process.began) {
-            claim.surely.insert(pid);
+        let mut begun = others().map(|(_, one)| one.start_time).chain(servers.iter().copied());
+        if is_of(mark, this) || !is_anothers && begun.all(|start_time| start_time > process.start_time) {
+            claim.certain.insert(pid);
         } else if !is_anothers {
-            claim.perhaps.insert(pid);
+            claim.uncertain.insert(pid);
         }
     }
     claim

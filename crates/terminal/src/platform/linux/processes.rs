@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use tokio::time::Instant;
 
 use super::leaders::{self, Leader};
-use super::orphans::{self, Claim};
+use super::orphans::{self, ClaimedOrphans};
 use crate::runtime::SESSION_VARIABLE;
 use crate::{limits, text, workers};
 
@@ -33,9 +33,9 @@ static IS_REAPER: AtomicBool = AtomicBool::new(false);
 pub(super) struct Process {
     pub(super) parent: i32,
     pub(super) session: i32,
-    pub(super) zombie: bool,
+    pub(super) is_zombie: bool,
     /// When it began, in the kernel's ticks since the machine did.
-    pub(super) began: u64,
+    pub(super) start_time: u64,
 }
 
 /// A process that was not ended with its terminal.
@@ -49,11 +49,11 @@ pub struct Survivor {
 
 /// What a look at all processes found of a terminal.
 #[derive(Debug, Default)]
-struct Found {
+struct TerminalProcesses {
     /// These belong to it.
     own: BTreeSet<i32>,
     /// These may belong to another.
-    perhaps: BTreeSet<i32>,
+    uncertain: BTreeSet<i32>,
 }
 
 /// Makes us the parent of descendants that lose theirs.
@@ -76,7 +76,7 @@ pub(super) fn is_leader(pid: i32) -> bool {
 /// Runs `start`, which makes a leader, with no chance for [`reap_orphans`] to take it for an orphan.
 pub fn register<T>(start: impl FnOnce() -> std::io::Result<(T, Pid)>) -> std::io::Result<T> {
     let mut leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
-    keep_spare();
+    open_spare_descriptors();
     let (made, pid) = start()?;
     leaders.insert(pid.as_raw_nonzero().get());
     Ok(made)
@@ -113,8 +113,8 @@ fn children() -> Vec<i32> {
 }
 
 /// Sends a signal to everything that belongs to a terminal, and says what there was.
-fn signal_all(leader: Pid, mark: &str, signal: Signal) -> Found {
-    let found = look_for(leader, mark);
+fn signal_all(leader: Pid, mark: &str, signal: Signal) -> TerminalProcesses {
+    let found = find_processes(leader, mark);
     for &pid in &found.own {
         if let Some(pid) = Pid::from_raw(pid) {
             let _ = rustix::process::kill_process(pid, signal);
@@ -135,17 +135,17 @@ pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) -
         let mark = mark.to_owned();
         let look = move || match signal {
             Some(signal) => signal_all(leader, &mark, signal),
-            None => look_for(leader, &mark),
+            None => find_processes(leader, &mark),
         };
         workers::run(look).await
     };
     let mut left = look(Some(signal)).await;
     let deadline = Instant::now() + grace;
-    let mut pause = LOOK_AGAIN;
+    let mut pause = SCAN_PAUSE;
     // The kernel tells of the leader's end, but of nobody else's; so this looks, ever more rarely.
     while !left.own.is_empty() && Instant::now() < deadline {
         tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
-        pause = (2 * pause).min(LOOK_AGAIN_MAX);
+        pause = (2 * pause).min(SCAN_PAUSE_MAX);
         left = look(None).await;
     }
     for _ in 0..KILL_ROUNDS {
@@ -154,13 +154,13 @@ pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) -
             break;
         }
         // Killed processes need a moment to be gone, and may have forked meanwhile.
-        tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
+        tokio::time::sleep_until(Instant::now() + SCAN_PAUSE).await;
         reap_orphans();
     }
     reap_orphans();
-    orphans::ended(mark);
+    orphans::mark_ended(mark);
     // What belongs to it and lives is another user's, such as what `sudo` started.
-    let left = left.own.union(&left.perhaps).take(limits::SURVIVORS_MAX);
+    let left = left.own.union(&left.uncertain).take(limits::SURVIVORS_MAX);
     left.filter_map(|&pid| Some(Survivor { pid, command: command(pid)? })).collect()
 }
 
@@ -183,7 +183,7 @@ pub async fn end_orphans() {
         for pid in left.into_iter().filter_map(Pid::from_raw) {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
-        tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
+        tokio::time::sleep_until(Instant::now() + SCAN_PAUSE).await;
     }
 }
 
@@ -217,7 +217,7 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> us
         }
         // What runs in tmux goes on there.
         let lives = |pid: &i32, process: &Process| {
-            !process.zombie && !ours.contains(pid) && !carries_any(*pid, &session_mark("tmux:"))
+            !process.is_zombie && !ours.contains(pid) && !carries_any(*pid, &session_mark("tmux:"))
         };
         let marked = all.iter().filter(|(pid, p)| lives(pid, p) && carries(**pid, &mark));
         let marked = marked.map(|(&pid, _)| pid).collect();
@@ -230,7 +230,7 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> us
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
         ended.extend(found);
-        tokio::time::sleep_until(Instant::now() + LOOK_AGAIN).await;
+        tokio::time::sleep_until(Instant::now() + SCAN_PAUSE).await;
     }
     ended.len()
 }
@@ -253,34 +253,34 @@ fn session_mark(id: &str) -> Vec<u8> {
 }
 
 /// How often the process table is looked at while something is being ended, at first and in the end.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// See [`LOOK_AGAIN`].
-const LOOK_AGAIN_MAX: Duration = Duration::from_millis(100);
+const SCAN_PAUSE: Duration = Duration::from_millis(5);
+/// See [`SCAN_PAUSE`].
+const SCAN_PAUSE_MAX: Duration = Duration::from_millis(100);
 
 /// How often KILL is sent; a fork bomb may need several.
 const KILL_ROUNDS: usize = 200;
 
 /// The processes that belong to a terminal, or may, and are not zombies. When its leader is gone its number may
 /// have become another's, so that only what carries the mark, or is our child, belongs to it.
-fn look_for(leader: Pid, mark: &str) -> Found {
+fn find_processes(leader: Pid, mark: &str) -> TerminalProcesses {
     let leader = leader.as_raw_nonzero().get();
     let lives = is_leader(leader);
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    with_spare(|| {
+    with_spare_descriptors(|| {
         let all = all();
-        let Claim { surely, perhaps } = orphans::claim(mark, &all);
+        let ClaimedOrphans { certain, uncertain } = orphans::claim(mark, &all);
         let belongs = |pid: i32, process: &Process| {
             lives && (pid == leader || process.session == leader)
                 || (process.parent == own || process.session == leader)
                     && carries(pid, mark.as_bytes())
         };
         let found = all.iter().filter(|&(&pid, process)| belongs(pid, process));
-        let found = found.map(|(&pid, _)| pid).chain(surely).collect();
-        let lives = |pid: &i32| *pid != own && all.get(pid).is_some_and(|process| !process.zombie);
+        let found = found.map(|(&pid, _)| pid).chain(certain).collect();
+        let lives = |pid: &i32| *pid != own && all.get(pid).is_some_and(|process| !process.is_zombie);
         let mut found =
-            Found { own: descendants(found, &all), perhaps: descendants(perhaps, &all) };
+            TerminalProcesses { own: descendants(found, &all), uncertain: descendants(uncertain, &all) };
         found.own.retain(lives);
-        found.perhaps.retain(|pid| lives(pid) && !found.own.contains(pid));
+        found.uncertain.retain(|pid| lives(pid) && !found.own.contains(pid));
         found
     })
 }
@@ -318,7 +318,7 @@ static SPARE: Mutex<Vec<File>> = Mutex::new(Vec::new());
 const SPARE_FILES: usize = 2;
 
 /// Has spare descriptors, as far as there are any.
-fn keep_spare() {
+fn open_spare_descriptors() {
     let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
     while spare.len() < SPARE_FILES
         && let Ok(file) = File::open("/dev/null")
@@ -328,10 +328,10 @@ fn keep_spare() {
 }
 
 /// Looks at processes with descriptors to do so.
-fn with_spare<T>(look: impl FnOnce() -> T) -> T {
+fn with_spare_descriptors<T>(look: impl FnOnce() -> T) -> T {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner).clear();
     let found = look();
-    keep_spare();
+    open_spare_descriptors();
     found
 }
 
@@ -344,18 +344,18 @@ fn all() -> BTreeMap<i32, Process> {
 
 fn process(pid: i32) -> Option<Process> {
     let fields = stat(pid)?;
-    let zombie = matches!(fields.first()?.as_str(), "Z" | "X");
+    let is_zombie = matches!(fields.first()?.as_str(), "Z" | "X");
     let parent = fields.get(1)?.parse().ok()?;
     let session = fields.get(3)?.parse().ok()?;
-    Some(Process { parent, session, zombie, began: began(&fields)? })
+    Some(Process { parent, session, is_zombie, start_time: start_time(&fields)? })
 }
 
 /// When a process began.
-pub(super) fn stat_began(pid: i32) -> Option<u64> {
-    began(&stat(pid)?)
+pub(super) fn read_start_time(pid: i32) -> Option<u64> {
+    start_time(&stat(pid)?)
 }
 
 /// The 22nd field, of which the first two are not among these.
-fn began(fields: &[String]) -> Option<u64> {
+fn start_time(fields: &[String]) -> Option<u64> {
     fields.get(19)?.parse().ok()
 }

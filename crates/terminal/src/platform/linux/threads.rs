@@ -11,7 +11,7 @@ use crate::io::pty::InputModes;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum ThreadState {
     /// It waits for input from the terminal.
     Terminal(TerminalWait),
     /// It waits for something else, without a time limit.
@@ -112,43 +112,43 @@ impl Call {
 }
 
 /// Returns what a thread does, and how often it was given a processor so far; `None` if it has ended.
-pub(super) fn look(pid: i32, tid: i32, modes: &InputModes) -> Option<(Doing, u64)> {
+pub(super) fn probe(pid: i32, tid: i32, modes: &InputModes) -> Option<(ThreadState, u64)> {
     let task = format!("/proc/{pid}/task/{tid}");
     let stat = fs::read_to_string(format!("{task}/stat")).ok()?;
-    let doing = match stat.get(stat.rfind(')')? + 2..)?.chars().next()? {
+    let state = match stat.get(stat.rfind(')')? + 2..)?.chars().next()? {
         'Z' | 'X' => return None,
-        'T' | 't' => Doing::Stopped,
-        'R' | 'D' => Doing::Busy,
+        'T' | 't' => ThreadState::Stopped,
+        'R' | 'D' => ThreadState::Busy,
         _ => match fs::read_to_string(format!("{task}/syscall")) {
             Ok(call) => sleeping(pid, &call, modes),
             // Another user's, such as sudo: it sleeps, and it has turned echo off to read a secret.
-            Err(_) if modes.is_secret() => Doing::Terminal(TerminalWait::Read),
-            Err(_) => Doing::Unknown,
+            Err(_) if modes.is_secret() => ThreadState::Terminal(TerminalWait::Read),
+            Err(_) => ThreadState::Unknown,
         },
     };
     let times = fs::read_to_string(format!("{task}/schedstat")).unwrap_or_default();
     let runs = times.split_whitespace().nth(2).and_then(|count| count.parse().ok());
-    Some((doing, runs.unwrap_or_default()))
+    Some((state, runs.unwrap_or_default()))
 }
 
 /// Classifies a thread that sleeps by the line that the kernel shows of its system call.
-fn sleeping(pid: i32, call: &str, modes: &InputModes) -> Doing {
+fn sleeping(pid: i32, call: &str, modes: &InputModes) -> ThreadState {
     let mut words = call.split_whitespace();
     let call = match words.next().map(|word| (word, word.parse())) {
-        Some(("running", _)) => return Doing::Busy,
+        Some(("running", _)) => return ThreadState::Busy,
         // A page fault, or another sleep outside of a call.
-        Some(("-1", _)) => return Doing::AtRest,
+        Some(("-1", _)) => return ThreadState::AtRest,
         Some((_, Ok(number))) => Call::of(number),
-        _ => return Doing::Unknown,
+        _ => return ThreadState::Unknown,
     };
     let number = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
     let arguments: Vec<u64> = words.map(|word| number(word).unwrap_or_default()).collect();
     let argument = |index: usize| arguments.get(index).copied().unwrap_or_default();
-    let timed = |is_timed: bool| if is_timed { Doing::Timed } else { Doing::AtRest };
+    let timed = |is_timed: bool| if is_timed { ThreadState::Timed } else { ThreadState::AtRest };
     match call {
-        Call::Read if is_terminal(pid, argument(0) as i32) => Doing::Terminal(TerminalWait::Read),
+        Call::Read if is_terminal(pid, argument(0) as i32) => ThreadState::Terminal(TerminalWait::Read),
         // It waits until the terminal takes its output.
-        Call::Write if is_terminal(pid, argument(0) as i32) => Doing::Busy,
+        Call::Write if is_terminal(pid, argument(0) as i32) => ThreadState::Busy,
         Call::Select => {
             let fds = selected(pid, argument(0), argument(1));
             waits_for(pid, fds, argument(0) == 0, Timeout::at(pid, argument(4)), modes)
@@ -171,13 +171,13 @@ fn sleeping(pid: i32, call: &str, modes: &InputModes) -> Doing {
         }
         Call::Nanosleep => sleeps(pid, argument(0)),
         Call::ClockNanosleep if argument(1) & TIMER_ABSTIME == 0 => sleeps(pid, argument(2)),
-        Call::ClockNanosleep => Doing::Busy,
+        Call::ClockNanosleep => ThreadState::Busy,
         Call::Futex => timed(argument(3) != 0),
         Call::WaitForSignal => timed(argument(2) != 0),
-        Call::Restarted => Doing::Timed,
-        Call::WaitForChild => Doing::Child,
-        Call::Uring => Doing::Unknown,
-        Call::Read | Call::Write | Call::Other => Doing::AtRest,
+        Call::Restarted => ThreadState::Timed,
+        Call::WaitForChild => ThreadState::Child,
+        Call::Uring => ThreadState::Unknown,
+        Call::Read | Call::Write | Call::Other => ThreadState::AtRest,
     }
 }
 
@@ -219,28 +219,28 @@ fn waits_for(
     is_empty: bool,
     timeout: Timeout,
     modes: &InputModes,
-) -> Doing {
+) -> ThreadState {
     let is_timed = timeout != Timeout::Never;
     let waits = match timeout {
         Timeout::Short => TerminalWait::TimedPoll,
         Timeout::Never | Timeout::Long => TerminalWait::Poll,
     };
     match fds {
-        Some(fds) if fds.iter().any(|&fd| is_terminal(pid, fd)) => Doing::Terminal(waits),
+        Some(fds) if fds.iter().any(|&fd| is_terminal(pid, fd)) => ThreadState::Terminal(waits),
         // The list cannot be seen, but the terminal is set up for a program that reads keys.
-        None if !modes.is_canonical => Doing::Terminal(waits),
+        None if !modes.is_canonical => ThreadState::Terminal(waits),
         // Without descriptors it is a way to sleep.
-        _ if is_empty && is_timed => Doing::Busy,
-        _ if is_timed => Doing::Timed,
-        _ => Doing::AtRest,
+        _ if is_empty && is_timed => ThreadState::Busy,
+        _ if is_timed => ThreadState::Timed,
+        _ => ThreadState::AtRest,
     }
 }
 
 /// Classifies a sleep on a timer by its duration.
-fn sleeps(pid: i32, timespec: u64) -> Doing {
+fn sleeps(pid: i32, timespec: u64) -> ThreadState {
     let is_nap = seconds_at(pid, timespec)
         .is_some_and(|(seconds, nanos)| seconds == 0 && Duration::from_nanos(nanos) <= NAP_MAX);
-    if is_nap { Doing::Nap } else { Doing::Busy }
+    if is_nap { ThreadState::Nap } else { ThreadState::Busy }
 }
 
 /// Reads a `timespec`, or a `timeval`, of a process: seconds and their fraction.
