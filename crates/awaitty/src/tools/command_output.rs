@@ -216,7 +216,7 @@ impl CommandOutput {
             ..CommandOutput::default()
         };
         // An empty command prints nothing; its status is the one before, as in $?.
-        if command.ran || !shell::is_nothing(&command.text) {
+        if command.ran || !shell::is_blank(&command.text) {
             (result.output, result.missing_chars) = bound.apply(&view.output);
         }
         result.set_end(command, end, view.kind);
@@ -236,13 +236,13 @@ impl CommandOutput {
     /// Tells whether a shell says that a command is not complete, and takes what it says of our own part away.
     fn is_unclosed(&mut self, command: &Command, kind: shell::Kind) -> bool {
         if command.is_sentinel() {
-            return shell::unclosed(kind, &command.text, &self.output);
+            return shell::is_sentinel_incomplete(kind, &command.text, &self.output);
         }
         if command.ran {
             return false;
         }
-        let is_unclosed = shell::unclosed_group(kind, &command.text, &self.output);
-        self.output = shell::without_group(kind, &self.output);
+        let is_unclosed = shell::is_group_incomplete(kind, &command.text, &self.output);
+        self.output = shell::strip_group_errors(kind, &self.output);
         is_unclosed
     }
 

@@ -18,7 +18,7 @@ use crate::driver::{Driver, Reader};
 use crate::error::ToolError;
 use crate::policy;
 use crate::sessions::Entry;
-use crate::shell::{self, Keys, Nonce};
+use crate::shell::{self, CommandInput, Nonce};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -140,7 +140,8 @@ impl Asked {
         nonce: Nonce,
         kind: shell::Kind,
     ) -> Result<CommandId, ToolError> {
-        let Keys { first, rest, lines, shown } = shell::deliver(kind, &self.command);
+        let CommandInput { first, rest, typed_lines: lines, echoed_lines: shown } =
+            shell::command_input(kind, &self.command);
         let delivery = Delivery {
             rest,
             lines,
@@ -231,7 +232,7 @@ impl Asked {
         // Every shell can read it, so it goes as to the simplest.
         let asked = type_lines(entry, shell::Kind::Sh, lines, delivery).await?;
         match over_within(entry, asked, policy::ANSWER_TIMEOUT).await? {
-            Some(answer) => Ok(shell::kind_of(&answer)),
+            Some(answer) => Ok(shell::kind_from_reply(&answer)),
             None => Err(ToolError::new(
                 "not_at_prompt",
                 format!(
@@ -278,7 +279,7 @@ fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
     if has_shell && (session_depth > 1 || found.pid == driver.pid()) {
         return Some(Place::Coming);
     }
-    let is_foreign = bootstrap || shell::is_foreign(&found.name);
+    let is_foreign = bootstrap || shell::is_shell_or_carrier(&found.name);
     let kind = shell::Kind::of(&found.name);
     let place = if reader.is_some() { Place::Foreign(kind) } else { Place::Coming };
     (is_foreign || is_coming_back(driver)).then_some(place)

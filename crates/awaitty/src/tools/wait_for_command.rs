@@ -171,7 +171,7 @@ async fn cancel(entry: &Arc<Entry>, id: CommandId) {
     for _ in 0..CANCELS_MAX {
         let tried = entry.handle.call(move |driver| {
             let (is_open, keys) =
-                (is_open(driver), driver.shell().map(|(_, kind)| shell::cancel(kind)));
+                (is_open(driver), driver.shell().map(|(_, kind)| shell::cancel_input(kind)));
             let is_reading = is_open && driver.reader().is_some();
             if is_reading {
                 driver.type_keys(keys.unwrap_or(b"\x03"));
