@@ -267,7 +267,7 @@ impl Driver {
         let (server, id) = pane.place();
         match server.pane(&id).await {
             Ok(info) if info.is_dead => self.finish_pane(*pane).await,
-            Ok(_) if pane.go_on_by_captures().is_ok() => {
+            Ok(_) if pane.switch_to_captures().is_ok() => {
                 self.hung_up = false;
                 // What scrolled away meanwhile is not known.
                 self.watch.history = usize::MAX;

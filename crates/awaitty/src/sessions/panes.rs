@@ -10,7 +10,7 @@ use super::{
     Entry, Sessions, SpawnSpec, image_of, integration, names_of, resolve, spawn_failed,
     wall_clock_ms,
 };
-use crate::backend::tmux::own::{OWN_SERVER, Where};
+use crate::backend::tmux::own::{OWN_SERVER, Placement};
 use crate::backend::tmux::{self, Pane, Server};
 use crate::driver::{Begun, Driver, exit_of};
 use crate::error::ToolError;
@@ -144,9 +144,9 @@ impl Sessions {
         let (server, place) = match session {
             Some(session) => {
                 let (server, session) = tmux::split_server(session);
-                (server, Where::In(session))
+                (server, Placement::Existing(session))
             }
-            None => (Server::named(OWN_SERVER), Where::Own(spec.cols, spec.rows)),
+            None => (Server::named(OWN_SERVER), Placement::NewSession(spec.cols, spec.rows)),
         };
         if let Some(name) = &spec.name
             && let Some(pane) = server.pane_named(name).await
@@ -157,23 +157,24 @@ impl Sessions {
                  a new one; or choose another name"
             )));
         }
-        let waiting = server.open(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
-        let id = server.id_of(&waiting.pane.place().1);
+        let pending =
+            server.create_pane(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
+        let id = server.id_of(&pending.pane.place().1);
         if let Err(denied) = self.policy().check_seeing(&names_of(&id, spec.name.as_deref())) {
-            waiting.give_up().await;
+            pending.kill().await;
             return Err(denied);
         }
         let mark = format!("{SESSION_VARIABLE}={id}");
         let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.policy())?;
-        let untouched = waiting.pane.input_modes();
+        let untouched = pending.pane.input_modes();
         let recorder = match spec.recorder(&id) {
             Ok(recorder) => recorder,
             Err(error) => {
-                waiting.give_up().await;
+                pending.kill().await;
                 return Err(error);
             }
         };
-        let started = waiting.start(&start).await;
+        let started = pending.start(&start).await;
         let (pane, capture) = started.map_err(|error| {
             recorder.iter().for_each(Recorder::forget);
             spawn_failed(&spec, &error)
