@@ -1,4 +1,4 @@
-//! Panes of tmux among the terminals: attached when they are first asked for, or started by us.
+//! Sessions in tmux panes: attached at their first use, or started by awaitty.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ fn folder() -> Result<PathBuf, ToolError> {
 }
 
 impl Sessions {
-    /// Returns the terminal of that id or name; without one, the only one that runs, or the only one there is. A pane of
-    /// tmux becomes one when it is first asked for.
+    /// Returns the session with an id or a name; without one, the only running session, or the only session. Attaches a
+    /// tmux pane at its first use.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such session.
     pub async fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         if id.is_none()
             && let Some(entry) = self.only_running().await
@@ -47,13 +47,13 @@ impl Sessions {
         };
         match known {
             Ok(entry) if entry.handle.call(exit_of).await.flatten().is_none() => Ok(entry),
-            // Another pane may have its number by now, in another server of that name.
+            // A restarted tmux server may have reused the number for another pane.
             Ok(entry) => Ok(self.attach(&server, target, None).await.unwrap_or(entry)),
             Err(_) => self.attach(&server, target, None).await,
         }
     }
 
-    /// Returns the only terminal whose program runs.
+    /// Returns the only session whose program is running.
     async fn only_running(&self) -> Option<Arc<Entry>> {
         let mut only = None;
         for entry in self.all() {
@@ -64,7 +64,7 @@ impl Sessions {
         only
     }
 
-    /// What was started in tmux by that name before we were.
+    /// Attaches to the pane that an earlier server started in tmux with a name.
     pub(super) async fn find_again(&self, name: &str) -> Option<Arc<Entry>> {
         for server in tmux::servers() {
             if let Some(pane) = server.pane_named(name).await {
@@ -74,7 +74,7 @@ impl Sessions {
         None
     }
 
-    /// Listens to a pane.
+    /// Attaches to a pane.
     async fn attach(
         &self,
         server: &Server,
@@ -86,7 +86,7 @@ impl Sessions {
         let id = server.id_of(&found.id);
         self.policy().check_seeing(&names_of(&id, name))?;
         if let Ok(entry) = self.known(Some(&id)) {
-            // What is left of one that has ended is known already.
+            // The remains of an ended pane are attached already.
             if found.is_dead || entry.handle.call(exit_of).await.flatten().is_none() {
                 return Ok(entry);
             }
@@ -120,14 +120,15 @@ impl Sessions {
         Ok(entry)
     }
 
-    /// Lists a pane in the place of one that had its id: a server that was started anew begins to count anew.
+    /// Adds a pane and removes one with the same id: a restarted tmux server reuses the numbers of panes.
     fn add(&self, entry: &Arc<Entry>) {
         let mut entries = self.lock();
         entries.retain(|other| other.id != entry.id);
         entries.push(Arc::clone(entry));
     }
 
-    /// Starts a program in a window of tmux, where it outlives us: of our own server, or in a session of the user's.
+    /// Starts a program in a tmux window, where it outlives this server: in awaitty's own tmux server, or in a session
+    /// of the user's.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -139,7 +140,7 @@ impl Sessions {
         let _one_at_a_time = self.attaching.lock().await;
         self.check_room(&self.lock(), &spec)?;
         let integration = integration(&spec);
-        // Looked at before anything is started.
+        // Fails before anything is started.
         resolve(&spec, "", None, integration.as_ref(), self.policy())?;
         let (server, place) = match session {
             Some(session) => {
@@ -153,8 +154,8 @@ impl Sessions {
         {
             let id = server.id_of(&pane);
             return Err(ToolError::argument(format!(
-                "name: {name:?} is {id} already: if_exists \"reuse\" answers with it, \"restart\" ends it and starts \
-                 a new one; or choose another name"
+                "name: {name:?} is the name of {id}: if_exists \"reuse\" returns it, \"restart\" ends it and starts a \
+                 new one; or choose another name"
             )));
         }
         let pending =

@@ -179,7 +179,8 @@ fn printf(kind: Kind) -> &'static str {
     if kind == Kind::Zsh { "builtin printf" } else { "command printf" }
 }
 
-/// Returns the sentinel line for fish. An interrupt ends the line but keeps event handlers, so one prints the last mark.
+/// Returns the sentinel line for fish. An interrupt ends the line but keeps event handlers, so one prints the last
+/// mark.
 fn fish_sentinel(nonce: &str, print: &str, is_first: bool) -> String {
     let status = if is_first { "set -g __awaitty_s $status;" } else { "" };
     format!(
@@ -191,9 +192,9 @@ fn fish_sentinel(nonce: &str, print: &str, is_first: bool) -> String {
     )
 }
 
-/// Returns the sentinel line for POSIX shells. An interrupt ends the whole line, so a trap prints the last mark and then
-/// interrupts the shell again without the trap. The command sees the previous `$?` (the probe may have stored it), and
-/// the next command sees this command's.
+/// Returns the sentinel line for POSIX shells. An interrupt ends the whole line, so a trap prints the last mark and
+/// then interrupts the shell again without the trap. The command sees the previous `$?` (the probe may have stored it),
+/// and the next command sees this command's.
 fn sh_sentinel(nonce: &str, print: &str) -> String {
     // `command`, because a syntax error would end the whole line otherwise.
     format!(

@@ -196,5 +196,5 @@ fn a_command_line_in_one_word_is_split_and_its_operators_are_explained() {
     assert_eq!(done["screen_text"], "hi there", "{done}");
     let (status, told, _) = home.run(&["spawn", "--json", "ls | wc -l"]);
     assert_eq!(status, 1);
-    assert!(told["message"].as_str().unwrap().contains("operator of a shell"), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("is a shell operator"), "{told}");
 }

@@ -44,8 +44,8 @@ const MODES: [(&str, &str, &str); 11] = [
 ];
 
 impl Capture {
-    /// Returns the commands that capture the screen, with `separator` between their outputs. They are one command line, so the
-    /// server runs nothing else in between.
+    /// Returns the commands that capture the screen, with `separator` between their outputs. They are one command line,
+    /// so the server runs nothing else in between.
     pub(super) fn screen(pane: &str, separator: &str) -> Vec<String> {
         commands(pane, separator, &[&[]])
     }
@@ -56,8 +56,8 @@ impl Capture {
         commands(pane, separator, &[&["-S", &from, "-E", "-1"], &[]])
     }
 
-    /// Returns the commands that capture the screen, up to `history` lines above it, and the hidden main screen, if there
-    /// is one.
+    /// Returns the commands that capture the screen, up to `history` lines above it, and the hidden main screen, if
+    /// there is one.
     pub(super) fn everything(pane: &str, separator: &str, history: usize) -> Vec<String> {
         let from = format!("-{history}");
         commands(pane, separator, &[&["-J", "-S", &from, "-E", "-1"], &["-J"], &["-a", "-q"], &[]])
@@ -106,8 +106,8 @@ impl Capture {
         self.rows.lines().map(str::as_bytes).collect()
     }
 
-    /// Returns bytes that give a new screen the same history and modes, and nearly the same text: lines longer than a row
-    /// wrap again at the same places. The remaining differences are corrected with [`rows`](Self::rows).
+    /// Returns bytes that give a new screen the same history and modes, and nearly the same text: lines longer than a
+    /// row wrap again at the same places. The remaining differences are corrected with [`rows`](Self::rows).
     pub fn seed(&self) -> Vec<u8> {
         let mut seed = String::from("\x1b)0");
         for line in self.history.lines() {

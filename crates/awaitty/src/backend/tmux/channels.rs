@@ -1,9 +1,9 @@
 //! Channels of a tmux server: counts the signals of `tmux wait-for -S NAME`.
 //!
-//! tmux keeps a signal only until the first wait, and an abandoned wait stays in the server and consumes the next signal
-//! (read in tmux 3.3a, cmd-wait-for.c). So each channel has one waiter as long as this server runs, whose signals are
-//! counted like any others. The waiter is a separate process: it sees EOF when this server ends, even by SIGKILL, and
-//! then removes its wait from the tmux server.
+//! tmux keeps a signal only until the first wait, and an abandoned wait stays in the server and consumes the next
+//! signal (read in tmux 3.3a, cmd-wait-for.c). So each channel has one waiter as long as this server runs, whose
+//! signals are counted like any others. The waiter is a separate process: it sees EOF when this server ends, even by
+//! SIGKILL, and then removes its wait from the tmux server.
 
 use std::collections::HashMap;
 use std::io;
@@ -54,7 +54,8 @@ struct Waiter {
 }
 
 impl Waiters {
-    /// Starts the waiter of a channel, unless it has one. The returned value becomes `true` when the tmux server is gone.
+    /// Starts the waiter of a channel, unless it has one. The returned value becomes `true` when the tmux server is
+    /// gone.
     ///
     /// # Errors
     /// If no tmux server is running, or there are too many channels.
@@ -144,8 +145,8 @@ impl Channel {
     }
 }
 
-/// Runs the waiter process: waits for a signal, or for EOF on standard input when its parent ends. Returns whether there
-/// was a signal.
+/// Runs the waiter process: waits for a signal, or for EOF on standard input when its parent ends. Returns whether
+/// there was a signal.
 ///
 /// # Errors
 /// If tmux cannot be started or polled.

@@ -65,8 +65,8 @@ impl Pane {
         let (listener, command, _removed) = listen(folder, "tmux-pipe")?;
         // tmux expands formats and dates in the shell command of a pipe.
         let command = command.replace('#', "##").replace('%', "%%");
-        // The check and the pipe are one command, so that a pipe of another program is never replaced. The pipe has both
-        // directions, because tmux detects the end of a write-only pipe only when it writes.
+        // The check and the pipe are one command, so that a pipe of another program is never replaced. The pipe has
+        // both directions, because tmux detects the end of a write-only pipe only when it writes.
         let take = format!("pipe-pane -IO -t {} {}", info.id, quoted(&command));
         let refuse = format!("display-message -p -t {} {PIPED}", info.id);
         let guard = ["if-shell", "-F", "-t", &info.id, "#{pane_pipe}", &refuse, &take, ";"];
@@ -239,7 +239,8 @@ fn captures(server: &Server, pane: &str, tty: &Path) -> io::Result<Source> {
     Ok(Source::Captures { written, typing: Typing::start(server.clone(), pane.to_owned()) })
 }
 
-/// Listens on a new socket, and returns the shell command that runs a subcommand of this program with the socket's path.
+/// Listens on a new socket, and returns the shell command that runs a subcommand of this program with the socket's
+/// path.
 pub(super) fn listen(
     folder: &Path,
     subcommand: &str,
