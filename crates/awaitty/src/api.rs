@@ -1,14 +1,14 @@
-//! The tools as a library: the same calls with the same meaning, for Rust programs and tests.
+//! The tools as a library, for Rust programs and tests. Calls have the same meaning as over MCP.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use crate::sessions::Sessions;
-use crate::tools::{self, Context, Image, Reply};
+use crate::tools::{self, Context, ImageContent, Reply};
 use awaitty_terminal::ToolError;
 
-/// Terminals, and the programs in them. Cheap to clone; must be used inside a Tokio runtime.
+/// A set of sessions. It is cheap to clone, and must be used inside a Tokio runtime.
 ///
 /// ```
 /// # #[tokio::main]
@@ -32,31 +32,31 @@ pub struct Awaitty {
     sessions: Arc<Sessions>,
 }
 
-/// A program in a terminal. It goes on when this is dropped; [`close`](Self::close) ends it.
+/// A program in a terminal. It keeps running when this is dropped; [`close`](Self::close) ends it.
 #[derive(Clone, Debug)]
 pub struct Session {
     awaitty: Awaitty,
     id: String,
 }
 
-/// What a call was answered with.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub struct Answer {
     json: Value,
     text: String,
-    image: Option<Image>,
+    image: Option<ImageContent>,
 }
 
 impl Awaitty {
-    /// No terminals yet.
+    /// Creates an empty set of sessions.
     pub fn new() -> Awaitty {
         Awaitty::default()
     }
 
-    /// Calls a tool by its name, with the parameters that an MCP client would give.
+    /// Calls a tool by its name, with the same parameters as over MCP.
     ///
     /// # Errors
-    /// If there is no such tool, or the call makes no sense; nothing has changed then.
+    /// If there is no such tool, or the arguments are invalid. A failed call changes nothing.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
         let Some(tool) = tools::find(tool) else {
             return Err(ToolError::argument(format!("there is no tool {tool:?}")));
@@ -66,7 +66,7 @@ impl Awaitty {
         Ok(Answer { json: structured, text, image })
     }
 
-    /// Starts a program from a command line, which is split as a shell does it.
+    /// Starts a program from a command line, which is split by the quoting rules of a shell.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -84,23 +84,23 @@ impl Awaitty {
         Ok(Session { awaitty: self.clone(), id })
     }
 
-    /// The session of an id or a name, or a pane of tmux (`tmux:%3`).
+    /// Returns the session with an id or a name, or a tmux pane (`tmux:%3`).
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such session.
     pub async fn session(&self, id: &str) -> Result<Session, ToolError> {
         let id = self.sessions.find(Some(id)).await?.id.clone();
         Ok(Session { awaitty: self.clone(), id })
     }
 
-    /// Ends all programs and everything that they started.
+    /// Ends all programs and the processes that they started.
     pub async fn shut_down(&self) {
         self.sessions.shut_down().await;
     }
 }
 
 impl Session {
-    /// Its id.
+    /// Returns the session id.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -108,7 +108,7 @@ impl Session {
     /// Calls a tool on this session.
     ///
     /// # Errors
-    /// If the call makes no sense; nothing has changed then.
+    /// If the arguments are invalid. A failed call changes nothing.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
         let mut all = Map::from_iter([("session_id".to_owned(), json!(self.id))]);
         if let Value::Object(arguments) = arguments {
@@ -120,7 +120,7 @@ impl Session {
     /// Types text; `\n` is Enter.
     ///
     /// # Errors
-    /// If the program has exited, or does not read.
+    /// If the program has exited, or does not read its input.
     pub async fn send(&self, input: &str) -> Result<Answer, ToolError> {
         self.call("send_input", json!({ "input": input })).await
     }
@@ -128,15 +128,15 @@ impl Session {
     /// Presses keys, by their names.
     ///
     /// # Errors
-    /// If a name is not known; nothing was sent then.
+    /// If a name is unknown. Nothing is sent then.
     pub async fn press(&self, keys: &[&str]) -> Result<Answer, ToolError> {
         self.call("send_input", json!({ "keys": keys })).await
     }
 
-    /// Types text and waits: for `"exit"`, for `"settled"`, or else for text that matches.
+    /// Types text and waits for `"exit"`, for `"settled"`, or for text that matches any other value as a pattern.
     ///
     /// # Errors
-    /// As [`send`](Self::send), and if the pattern is wrong.
+    /// Like [`send`](Self::send), and if the pattern is invalid.
     pub async fn send_and_wait(&self, input: &str, until: &str) -> Result<Answer, ToolError> {
         let wait = match until {
             "exit" => json!({"exit": true}),
@@ -149,12 +149,12 @@ impl Session {
     /// Waits until text that was drawn since the last input matches.
     ///
     /// # Errors
-    /// If the pattern is wrong. A timeout is an answer.
+    /// If the pattern is invalid. A timeout is not an error.
     pub async fn wait_for_text(&self, pattern: &str) -> Result<Answer, ToolError> {
         self.call("wait_for_text", json!({ "pattern": pattern })).await
     }
 
-    /// Waits until the screen has changed since the last input, and settled.
+    /// Waits until the screen has changed since the last input and then settled.
     ///
     /// # Errors
     /// If the session was closed.
@@ -170,7 +170,7 @@ impl Session {
         self.call("wait_for_exit", json!({})).await
     }
 
-    /// The screen as it is.
+    /// Returns the current screen.
     ///
     /// # Errors
     /// If the session was closed.
@@ -178,62 +178,62 @@ impl Session {
         self.call("snapshot", json!({})).await
     }
 
-    /// Ends the program and everything it started.
+    /// Ends the program and the processes that it started.
     ///
     /// # Errors
-    /// If it was closed before.
+    /// If the session was closed before.
     pub async fn close(self) -> Result<Answer, ToolError> {
         self.call("close_session", json!({})).await
     }
 }
 
 impl Answer {
-    /// All of it, as the structured content that an MCP client gets.
+    /// Returns the structured content of the result, as over MCP.
     pub fn json(&self) -> &Value {
         &self.json
     }
 
-    /// All of it, for a reader.
+    /// Returns the result as text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The picture, if it is one.
-    pub fn image(&self) -> Option<&Image> {
+    /// Returns the picture of a `screenshot`.
+    pub fn image(&self) -> Option<&ImageContent> {
         self.image.as_ref()
     }
 
-    /// How a wait ended: `met`, `timeout`, `exited` or `closed`.
+    /// Returns the outcome of a wait: `met`, `timeout`, `exited` or `closed`.
     pub fn outcome(&self) -> Option<&str> {
         self.json["outcome"].as_str()
     }
 
-    /// Tells whether what was waited for holds.
+    /// Returns whether the wait was met.
     pub fn is_met(&self) -> bool {
         self.outcome() == Some("met")
     }
 
-    /// The frame's number: what comes after it is asked for by `since`.
+    /// Returns the number of the frame: pass it as `since` to get later changes.
     pub fn seq(&self) -> Option<u64> {
         self.json["seq"].as_u64()
     }
 
-    /// The text on the screen, if the call gives it.
+    /// Returns the text on the screen, if the result has it.
     pub fn screen(&self) -> &str {
         self.json["screen_text"].as_str().or(self.json["text"].as_str()).unwrap_or_default()
     }
 
-    /// The text that matched.
+    /// Returns the text that matched.
     pub fn matched(&self) -> Option<&str> {
         self.json["match"]["text"].as_str()
     }
 
-    /// The program's exit status, if it has exited with one.
+    /// Returns the exit status, if the program has exited with one.
     pub fn exit_code(&self) -> Option<i32> {
         self.json["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok())
     }
 
-    /// Why a wait did not end as hoped.
+    /// Returns the likely reason why a wait was not met.
     pub fn why(&self) -> Option<&str> {
         self.json["why"].as_str()
     }

@@ -1,4 +1,4 @@
-//! The same as [`Awaitty`](crate::Awaitty), for programs without a runtime: every call blocks.
+//! A blocking variant of [`Awaitty`](crate::Awaitty), for programs without a Tokio runtime.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use crate::api::{self, Answer};
 use awaitty_terminal::ToolError;
 
-/// Terminals, and the programs in them. When the last clone is dropped, all of them are ended.
+/// A set of sessions. Dropping the last clone ends all programs.
 ///
 /// ```
 /// use awaitty::blocking::Awaitty;
@@ -37,7 +37,7 @@ impl Drop for Inner {
     }
 }
 
-/// A program in a terminal. It goes on when this is dropped; [`close`](Self::close) ends it.
+/// A program in a terminal. It keeps running when this is dropped; [`close`](Self::close) ends it.
 #[derive(Clone, Debug)]
 pub struct Session {
     host: Arc<Inner>,
@@ -45,7 +45,7 @@ pub struct Session {
 }
 
 impl Awaitty {
-    /// No terminals yet.
+    /// Creates an empty set of sessions.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -58,7 +58,7 @@ impl Awaitty {
     /// Calls a tool by its name; see [`api::Awaitty::call`].
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
         self.0.runtime.block_on(self.0.awaitty.call(tool, arguments))
     }
@@ -66,7 +66,7 @@ impl Awaitty {
     /// Starts a program; see [`api::Awaitty::spawn`].
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn spawn(&self, command: &str) -> Result<Session, ToolError> {
         let session = self.0.runtime.block_on(self.0.awaitty.spawn(command))?;
         Ok(Session { host: Arc::clone(&self.0), session })
@@ -75,7 +75,7 @@ impl Awaitty {
     /// Starts a program; see [`api::Awaitty::spawn_with`].
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn spawn_with(&self, arguments: Value) -> Result<Session, ToolError> {
         let session = self.0.runtime.block_on(self.0.awaitty.spawn_with(arguments))?;
         Ok(Session { host: Arc::clone(&self.0), session })
@@ -87,7 +87,7 @@ impl Session {
         self.host.runtime.block_on(call)
     }
 
-    /// Its id.
+    /// Returns the session id.
     pub fn id(&self) -> &str {
         self.session.id()
     }
@@ -95,7 +95,7 @@ impl Session {
     /// Calls a tool on this session; see [`api::Session::call`].
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
         self.wait(self.session.call(tool, arguments))
     }
@@ -103,7 +103,7 @@ impl Session {
     /// Types text; `\n` is Enter.
     ///
     /// # Errors
-    /// If the program has exited, or does not read.
+    /// If the program has exited, or does not read its input.
     pub fn send(&self, input: &str) -> Result<Answer, ToolError> {
         self.wait(self.session.send(input))
     }
@@ -111,7 +111,7 @@ impl Session {
     /// Presses keys, by their names.
     ///
     /// # Errors
-    /// If a name is not known; nothing was sent then.
+    /// If a name is unknown. Nothing is sent then.
     pub fn press(&self, keys: &[&str]) -> Result<Answer, ToolError> {
         self.wait(self.session.press(keys))
     }
@@ -119,7 +119,7 @@ impl Session {
     /// Types text and waits; see [`api::Session::send_and_wait`].
     ///
     /// # Errors
-    /// As there.
+    /// The same.
     pub fn send_and_wait(&self, input: &str, until: &str) -> Result<Answer, ToolError> {
         self.wait(self.session.send_and_wait(input, until))
     }
@@ -127,12 +127,12 @@ impl Session {
     /// Waits until text that was drawn since the last input matches.
     ///
     /// # Errors
-    /// If the pattern is wrong. A timeout is an answer.
+    /// If the pattern is invalid. A timeout is not an error.
     pub fn wait_for_text(&self, pattern: &str) -> Result<Answer, ToolError> {
         self.wait(self.session.wait_for_text(pattern))
     }
 
-    /// Waits until the screen has changed since the last input, and settled.
+    /// Waits until the screen has changed since the last input and then settled.
     ///
     /// # Errors
     /// If the session was closed.
@@ -148,7 +148,7 @@ impl Session {
         self.wait(self.session.wait_for_exit())
     }
 
-    /// The screen as it is.
+    /// Returns the current screen.
     ///
     /// # Errors
     /// If the session was closed.
@@ -156,10 +156,10 @@ impl Session {
         self.wait(self.session.snapshot())
     }
 
-    /// Ends the program and everything it started.
+    /// Ends the program and the processes that it started.
     ///
     /// # Errors
-    /// If it was closed before.
+    /// If the session was closed before.
     pub fn close(self) -> Result<Answer, ToolError> {
         let session = self.session.clone();
         self.wait(session.close())

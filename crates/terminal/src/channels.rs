@@ -1,6 +1,6 @@
-//! The channels of a server: what `awaitty-core` keeps of them, shared, and with a way to wait.
+//! The channels of a server: the counters of `awaitty-core` behind a lock, with waits.
 //!
-//! The daemon keeps a journal of them, so that a signal outlives the daemon that it was sent to.
+//! The daemon writes a journal of them, so that signals survive a restart of the daemon.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,19 +10,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use awaitty_core::{ChannelError, Channels, Signal, Signalled};
 use tokio::sync::watch;
 
-/// Bytes of a journal; a longer one is written anew with what is remembered.
+/// The maximum size of the journal in bytes. A longer one is rewritten with the signals still kept.
 const JOURNAL_MAX: u64 = 1 << 20;
 
-/// Channels that are signalled and waited for.
+/// The channels of a server.
 #[derive(Debug)]
 pub struct Signals {
-    state: Mutex<State>,
-    /// Something was signalled. All waits look then; signals are rare, and looking costs nothing.
+    state: Mutex<ChannelState>,
+    /// Wakes all waits after a signal. Signals are rare, and a check is cheap.
     changed: watch::Sender<()>,
 }
 
+/// The counters and their journal.
 #[derive(Debug, Default)]
-struct State {
+struct ChannelState {
     channels: Channels,
     journal: Option<Journal>,
 }
@@ -34,11 +35,11 @@ impl Default for Signals {
 }
 
 impl Signals {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ChannelState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up what a journal holds, and goes on with it.
+    /// Restores the signals of a journal and continues to write it.
     ///
     /// # Errors
     /// If the file cannot be read or written.
@@ -48,7 +49,7 @@ impl Signals {
             io::ErrorKind::NotFound => Ok(Vec::new()),
             _ => Err(error),
         })?;
-        // A line that was cut short by a crash is passed over: it was answered to nobody.
+        // A line that a crash truncated is skipped: its call did not return.
         let written = String::from_utf8_lossy(&written);
         for line in written.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             restore(&mut state.channels, line);
@@ -59,10 +60,10 @@ impl Signals {
         Ok(())
     }
 
-    /// Signals, and says how many signals there have been.
+    /// Signals a channel and returns the number of its signals so far.
     ///
     /// # Errors
-    /// If the name or the message may not be; nothing has changed then.
+    /// If the name or the message is invalid.
     pub fn signal(&self, name: &str, signal: Signal) -> Result<u64, ChannelError> {
         let mut state = self.lock();
         let count = state.channels.signal(name, signal.clone())?;
@@ -72,17 +73,17 @@ impl Signals {
         Ok(count)
     }
 
-    /// The number above which a wait asks that names none.
+    /// Returns the number of the last signal that a wait returned: the default anchor.
     pub fn given(&self, name: &str) -> u64 {
         self.lock().channels.given(name)
     }
 
-    /// How many signals there have been.
+    /// Returns the number of signals so far.
     pub fn count(&self, name: &str) -> u64 {
         self.lock().channels.count(name)
     }
 
-    /// What there is above a number, handed to a wait.
+    /// Returns the signals after a number and marks them as returned.
     pub fn take_above(&self, name: &str, since: u64) -> Option<Signalled> {
         let mut state = self.lock();
         let signalled = state.channels.above(name, since)?;
@@ -94,13 +95,13 @@ impl Signals {
         Some(signalled)
     }
 
-    /// Waits until there have been more signals than that.
+    /// Waits until there are more than `count` signals.
     pub async fn counted_above(&self, name: &str, count: u64) {
         let mut changed = self.changed.subscribe();
         while self.count(name) <= count && changed.changed().await.is_ok() {}
     }
 
-    /// Waits until there is something above a number. Nothing is taken by a wait that is dropped.
+    /// Waits for signals after a number. A dropped wait takes none.
     pub async fn above(&self, name: &str, since: u64) -> Signalled {
         let mut changed = self.changed.subscribe();
         loop {
@@ -114,8 +115,8 @@ impl Signals {
     }
 }
 
-impl State {
-    /// A journal that cannot be written must not keep a signal from those who wait for it.
+impl ChannelState {
+    /// Appends a line to the journal. After an error the journal is dropped, so that signals still reach waits.
     fn write(&mut self, line: &str) {
         let Some(journal) = &mut self.journal else { return };
         if let Err(error) = journal.append(line, &self.channels) {
@@ -125,8 +126,7 @@ impl State {
     }
 }
 
-/// A file with a line for each signal, and for each number up to which a channel was given out. Fields are separated by
-/// tabs.
+/// A file with a line for each signal and each return of a wait. Fields are separated by tabs.
 #[derive(Debug)]
 struct Journal {
     path: PathBuf,
@@ -142,7 +142,7 @@ impl Journal {
         file.write_all(line.as_bytes())
     }
 
-    /// Writes what is remembered, in the place of what was written.
+    /// Replaces the file by one with the signals still kept.
     fn rewrite(&mut self, channels: &Channels) -> io::Result<()> {
         let mut text = String::new();
         for (name, given, signals) in channels.all() {
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_journal_that_is_too_long_is_written_anew() {
+    fn a_journal_over_the_limit_is_rewritten() {
         let path = std::env::temp_dir().join(format!("awaitty-long-{}", std::process::id()));
         let signals = Signals::default();
         signals.keep_journal(&path).expect("the folder is there");
@@ -227,9 +227,9 @@ mod tests {
         let mut longest = 0;
         while len() >= longest {
             longest = len();
-            signals.signal("a", long()).expect("it may be that long");
+            signals.signal("a", long()).expect("the message has the maximum length");
         }
-        // The one that passed the limit is the last; then the newest signals are all that is left.
+        // The signal that exceeds the limit is the last one appended; then only the newest signals are kept.
         assert!(longest > JOURNAL_MAX && longest <= JOURNAL_MAX + 5_000, "{longest}");
         assert!(len() < 100_000);
         let again = Signals::default();
@@ -239,21 +239,21 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_brings_back_what_was_signalled_and_given() {
+    fn a_journal_restores_signals_and_anchors() {
         let path = std::env::temp_dir().join(format!("awaitty-journal-{}", std::process::id()));
-        let keeper = || {
+        let restored = || {
             let signals = Signals::default();
             signals.keep_journal(&path).expect("the folder is there");
             signals
         };
         let signal = |status| Signal { status: Some(status), ..Signal::default() };
-        let first = keeper();
+        let first = restored();
         assert_eq!(first.signal("a", signal(1)), Ok(1));
         assert!(first.take_above("a", 0).is_some());
         assert_eq!(first.signal("a", signal(2)), Ok(2));
         drop(first);
         for _ in 0..2 {
-            let second = keeper();
+            let second = restored();
             assert_eq!((second.count("a"), second.given("a")), (2, 1));
             let newest = second.lock().channels.above("a", 1).expect("it is kept").newest;
             assert_eq!((newest.number, newest.status), (2, Some(2)));

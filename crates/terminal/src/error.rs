@@ -1,4 +1,4 @@
-//! A mistake of the caller: a stable code, what was wrong with the value, and what to do next.
+//! Errors of tools: a stable code and a message with the wrong value, the reason and the next step.
 
 use awaitty_core::{ChannelError, KeyError, PatternError, WaitError};
 
@@ -6,50 +6,47 @@ use crate::io::tmux::TmuxError;
 use crate::limits;
 use crate::terminal::{Control, SendError};
 
-/// What a tool says when it cannot do what it was asked to. Nothing has changed then.
+/// The error of a tool. A failed call changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// One of the codes of the contract.
+    /// A stable code.
     pub code: &'static str,
-    /// What was wrong, and the next step.
+    /// The reason and the next step.
     pub message: String,
 }
 
 impl ToolError {
-    /// An error of that code.
+    /// Creates an error with a code.
     pub fn new(code: &'static str, message: impl Into<String>) -> ToolError {
         ToolError { code, message: message.into() }
     }
 
-    /// An argument that makes no sense.
+    /// Creates the error for an invalid argument.
     pub fn argument(message: impl Into<String>) -> ToolError {
         ToolError::new("bad_argument", message)
     }
 
-    /// A parameter that must be given and is not.
+    /// Creates the error for a required parameter that is missing.
     pub fn missing(name: &str) -> ToolError {
-        ToolError::argument(format!("{name}: it is missing, and must be given"))
+        ToolError::argument(format!("{name}: it is required, but missing"))
     }
 
-    /// A person has taken control.
+    /// Creates the error for input while a person has control.
     pub fn human_has_control(control: &Control) -> ToolError {
         ToolError::new(
             "denied",
             format!(
-                "human_has_control: a person has taken control since seq {}, so nothing was done; waits go on, and \
-                 wait_for_channel {{\"channel\": {:?}, \"since\": {}}} answers when it is given back",
+                "human_has_control: a person has had control since seq {}, so nothing was done. Waits still work, and \
+                 wait_for_channel {{\"channel\": {:?}, \"since\": {}}} returns when they give it back",
                 control.from.0, control.channel, control.count
             ),
         )
     }
 
-    /// The terminal went away while it was asked.
+    /// Creates the error for a session that was closed during the call.
     pub fn gone() -> ToolError {
-        ToolError::new(
-            "unknown_session",
-            "the session was closed: list_sessions shows the ones there are",
-        )
+        ToolError::new("unknown_session", "the session was closed: list_sessions shows the others")
     }
 }
 
@@ -89,7 +86,7 @@ impl From<TmuxError> for ToolError {
         let next = match error {
             TmuxError::NotInstalled | TmuxError::Other(_) => "",
             TmuxError::NoServer(_) => ": start one, or spawn a program without tmux",
-            TmuxError::NoPane(_) => ": list_sessions shows the panes there are",
+            TmuxError::NoPane(_) => ": list_sessions shows all panes",
             TmuxError::TooManyChannels => ": use channels without tmux for the rest",
         };
         let code = match error {
@@ -111,8 +108,8 @@ impl From<SendError> for ToolError {
             SendError::QueueFull { waiting, max } => ToolError::new(
                 "limit_reached",
                 format!(
-                    "{waiting} bytes wait for the program to read them, and {max} are allowed with these: \
-                     wait until it reads, or send less. Nothing was sent"
+                    "the program has not read {waiting} bytes of earlier input, and with this input they would exceed \
+                     the limit of {max}: wait until it reads, or send less. Nothing was sent"
                 ),
             ),
             SendError::HumanHasControl(control) => ToolError::human_has_control(&control),
@@ -120,12 +117,12 @@ impl From<SendError> for ToolError {
                 let typed = match before {
                     0 => String::new(),
                     _ => format!(
-                        " ({before} of them were typed before: \"enter\" ends them, \"ctrl+u\" takes them back)"
+                        " ({before} of them were typed before: \"enter\" ends that line, \"ctrl+u\" erases it)"
                     ),
                 };
                 ToolError::argument(format!(
                     "input has a line of {line} bytes{typed}, and the program reads whole lines, of which the terminal \
-                     keeps {}: send shorter lines, or a file. Nothing was sent",
+                     keeps only {}: send shorter lines, or write a file. Nothing was sent",
                     limits::CANONICAL_LINE_MAX
                 ))
             }

@@ -32,7 +32,7 @@ use crate::platform::processes::{self, Survivor};
 use crate::record::{Head, Recorder};
 use crate::rules::{AllowAll, Rules};
 use crate::runtime::SESSION_VARIABLE;
-use crate::terminal::{ProgramSetup, Driver, Handle, Options};
+use crate::terminal::{Driver, Handle, Options, ProgramSetup};
 
 /// Variables that speak of the terminal that somebody was started in, and not of ours.
 pub const TERMINAL_VARIABLES: [&str; 10] = [

@@ -13,7 +13,7 @@ use awaitty_core::{
 
 use crate::diagnosis;
 use crate::error::ToolError;
-use crate::terminal::{Driver, Ends, State};
+use crate::terminal::{Driver, Ends, ProgramState};
 
 /// How long a wait lasts at most, unless the request sets another time.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -104,7 +104,7 @@ pub struct WaitResult {
     /// How the waits ended: the one that was met, or else all of them.
     pub ends: Ends,
     /// What the program is doing; `None` if it has exited.
-    pub state: Option<State>,
+    pub state: Option<ProgramState>,
     /// The reason why the wait was not met, in a few lines.
     pub diagnosis: Option<String>,
     /// The anchor's frame, or the main screen as it was before if the program has left the alternate screen.

@@ -7,7 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
 use super::{escapes, kebab, syntax_of};
-use crate::sessions::OF_A_TERMINAL;
+use crate::sessions::TERMINAL_VARIABLES;
 use crate::tools::Tool;
 use awaitty_terminal::runtime::is_secret_variable;
 
@@ -299,7 +299,7 @@ pub(super) fn fill_spawn(
         let text = |text: OsString| text.into_string().ok();
         let own = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
         let own = own.filter(|(name, _)| {
-            !OF_A_TERMINAL.contains(&name.as_str()) && !is_secret_variable(name.as_ref())
+            !TERMINAL_VARIABLES.contains(&name.as_str()) && !is_secret_variable(name.as_ref())
         });
         let env: Map<String, Value> = own.map(|(name, value)| (name, json!(value))).collect();
         arguments.insert("inherit_env".to_owned(), Value::Object(env));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::sessions::{Entry, Sessions};
 use awaitty_terminal::ToolError;
-use awaitty_terminal::terminal::Had;
+use awaitty_terminal::terminal::ControlPeriod;
 
 /// How long a disconnected page keeps control. It may be reloading, or its network may be down briefly.
 const LEASE_GRACE: Duration = Duration::from_secs(10);
@@ -112,7 +112,11 @@ impl Viewers {
 }
 
 /// Returns control of a terminal to the agents, and signals its control channel.
-pub(super) async fn give_back(sessions: &Sessions, entry: &Entry, viewer: &str) -> Option<Had> {
+pub(super) async fn give_back(
+    sessions: &Sessions,
+    entry: &Entry,
+    viewer: &str,
+) -> Option<ControlPeriod> {
     let viewer = viewer.to_owned();
     let had = entry.handle.call(move |driver| driver.give_back(&viewer)).await.flatten()?;
     let message = Some(format!("seq {} to {}", had.from.0, had.to.0));

@@ -23,7 +23,7 @@ use crate::sessions::{Entry, wall_clock_ms};
 use crate::text;
 use crate::tools::{list_sessions, styled};
 use awaitty_terminal::people::Person;
-use awaitty_terminal::terminal::{Past, Shown};
+use awaitty_terminal::terminal::{TimelineEntry, ViewState};
 
 /// Interval at which the session list and the tiles are updated.
 const TILES_INTERVAL: Duration = Duration::from_millis(400);
@@ -62,10 +62,10 @@ pub(super) struct Viewer {
 #[derive(Debug)]
 struct LargeView {
     entry: Arc<Entry>,
-    shown: watch::Receiver<Shown>,
+    shown: watch::Receiver<ViewState>,
     painter: Painter,
     painted_at: Option<Instant>,
-    commands: Vec<Past>,
+    commands: Vec<TimelineEntry>,
     /// Present while the viewer has control, so that agents can request secrets from it.
     person: Option<Person>,
 }
@@ -250,7 +250,9 @@ impl Viewer {
         }
         // `find` attaches a tmux pane.
         let Ok(entry) = self.host.sessions.find(Some(selected)).await else { return };
-        let Some(mut shown) = entry.handle.call(|driver| driver.look_on()).await else { return };
+        let Some(mut shown) = entry.handle.call(|driver| driver.subscribe_view()).await else {
+            return;
+        };
         shown.mark_changed();
         let painter = Painter::default();
         let large = LargeView {
@@ -275,7 +277,7 @@ impl Viewer {
             return;
         }
         let now_ms = wall_clock_ms();
-        let of = |past: &Past| {
+        let of = |past: &TimelineEntry| {
             let ms = past.ended.map(|ended| ended.since(past.started).as_millis() as u64);
             json!({
                 "command": text::visible(&past.text),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::exit::{ExitOutput, signal};
 use super::params::duration;
 use super::writable::ensure_not_controlled;
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Ending;
 use awaitty_terminal::platform::processes::Survivor;
@@ -21,12 +21,12 @@ struct Params {
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     signal: Option<SignalParam>,
-    /// How long until KILL. Default 2000.
+    /// Time until KILL. Default 2000.
     grace_ms: Option<u64>,
     /// Keep its last screen.
     #[serde(default)]
     keep: bool,
-    /// End a tmux pane, too.
+    /// Also end a tmux pane.
     #[serde(default)]
     kill: bool,
 }
@@ -44,7 +44,7 @@ struct Output {
     closed: bool,
     #[serde(flatten)]
     exit: ExitOutput,
-    /// Processes that run still: they may be another session's, or are another user's.
+    /// Processes that still run: they may belong to another session, or belong to another user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     survivors: Vec<SurvivorOutput>,
 }
@@ -56,18 +56,19 @@ pub(super) struct SurvivorOutput {
 }
 
 impl SurvivorOutput {
-    /// Returns what is told of processes that could not be ended.
+    /// Converts processes that could not be ended.
     pub(super) fn all(survivors: Vec<Survivor>) -> Vec<SurvivorOutput> {
         let survivors = survivors.into_iter();
         survivors.map(|Survivor { pid, command }| SurvivorOutput { pid, command }).collect()
     }
 
-    /// Adds them to a text.
+    /// Adds the processes to a text.
     pub(super) fn describe(all: &[SurvivorOutput], text: &mut String) {
         if all.is_empty() {
             return;
         }
-        *text += "\nThese run still, since they may be another session's or are another user's; kill what is not needed:";
+        *text += "\nThese processes still run: they may belong to another session, or belong to another user. Kill those \
+                  that are not needed:";
         for SurvivorOutput { pid, command } in all {
             *text += &format!("\n{pid} {command}");
         }
@@ -83,7 +84,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let signal = match &params.signal {
         None => signal("HUP"),
         Some(SignalParam::Name(name)) => signal(name),
@@ -93,7 +94,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let entry = context.find(params.session_id.as_deref()).await?;
     ensure_not_controlled(&context, &entry).await?;
     let ending = match entry.pane {
-        Some(_) if !params.kill => Ending::LetGo,
+        Some(_) if !params.kill => Ending::Detach,
         _ => Ending::Kill(signal, grace),
     };
     let survivors = context.sessions.close(&entry, ending, params.keep).await;

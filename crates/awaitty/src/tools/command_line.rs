@@ -1,22 +1,22 @@
-//! Command lines for which a shell would be needed: no shell sees them, so an operator would be an argument.
+//! Splits command lines and rejects shell operators: no shell runs the command, so an operator would be an argument.
 
 use awaitty_terminal::ToolError;
 
-/// Stands for a character that is quoted and means nothing but itself.
+/// The placeholder for a quoted character.
 const QUOTED: char = '\0';
 
-/// Splits a command line by the quoting of POSIX shells.
+/// Splits a command line by the quoting rules of POSIX shells.
 ///
 /// # Errors
-/// If a quote is not closed, or something in it is for a shell.
+/// If a quote is not closed, or the line has a shell operator.
 pub(super) fn split(line: &str) -> Result<Vec<String>, ToolError> {
     let words = shell_words::split(line).map_err(|error| {
-        ToolError::argument(format!("command: {error} (an unclosed quote?) in {line:?}"))
+        ToolError::argument(format!("command: {error} in {line:?}: close it, or give args"))
     })?;
     match unquoted(line).iter().find_map(|word| operator(word)) {
         None => Ok(words),
         Some(operator) => Err(ToolError::argument(format!(
-            "command: {operator} is an operator of a shell, and no shell is involved: call spawn with \
+            "command: {operator} is a shell operator, but no shell runs the command: call spawn with \
              {{\"command\": \"sh\", \"args\": [\"-c\", {}]}}, or quote {operator} if it is an argument",
             serde_json::Value::from(line)
         ))),
@@ -51,15 +51,15 @@ fn unquoted(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns the operator that a word is, or that stands in it where it cannot be meant as text.
+/// Returns the operator in a word, if it cannot be plain text.
 fn operator(word: &str) -> Option<&str> {
-    let is_of_digits = |c: char| c.is_ascii_digit() || c == '&';
-    let redirection = word.trim_start_matches(is_of_digits);
+    let is_fd = |c: char| c.is_ascii_digit() || c == '&';
+    let redirection = word.trim_start_matches(is_fd);
     match word {
         "|" | "||" | "|&" | "&&" | ";" | ";;" => Some(word),
         _ if word.contains("$(") => Some("$("),
         _ if word.contains('`') => Some("`"),
-        // `2>&1` and `>file`; but a version is `>=2`.
+        // `2>&1` and `>file`, but not a version like `>=2`.
         _ if redirection.starts_with(['<', '>']) && !redirection[1..].starts_with('=') => {
             let until = redirection.trim_start_matches(['<', '>']).len();
             Some(&word[..word.len() - until])
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_of_a_shell_are_refused_with_the_call_that_has_one() {
+    fn errors_about_shell_operators_name_the_call_with_a_shell() {
         for (line, operator) in [
             ("ls | wc", "|"),
             ("make && ./run", "&&"),
@@ -93,14 +93,14 @@ mod tests {
             let error = split(line).unwrap_err();
             assert_eq!(error.code, "bad_argument");
             let call = format!("{{\"command\": \"sh\", \"args\": [\"-c\", \"{line}\"]}}");
-            let start = format!("command: {operator} is an operator of a shell");
+            let start = format!("command: {operator} is a shell operator");
             assert!(error.message.starts_with(&start) && error.message.contains(&call), "{error}");
         }
         assert!(split("echo \"a\" | cat").unwrap_err().message.contains(r#""echo \"a\" | cat""#));
     }
 
     #[test]
-    fn what_is_quoted_or_means_no_operator_is_an_argument() {
+    fn quoted_operators_and_plain_text_are_arguments() {
         for (line, words) in [
             ("grep '|' f", &["grep", "|", "f"][..]),
             ("grep \"a && b\" f", &["grep", "a && b", "f"]),

@@ -1,4 +1,4 @@
-//! The result of a command: how it ended, its status, and as much of its output as fits.
+//! The result of a command: its outcome, exit status, and as much of its output as fits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::exit::ExitOutput;
 use super::params::max_chars;
 use super::pending::Retry;
-use super::shown::{HOW_TO_READ, header};
+use super::screen_output::{HOW_TO_READ, header};
 use super::state::StateOutput;
 use crate::sessions::Entry;
 use crate::{policy, text};
@@ -19,8 +19,8 @@ use awaitty_terminal::ToolError;
 use awaitty_terminal::shell;
 use awaitty_terminal::terminal::Driver;
 
-/// How the wait for a command ended.
-pub(super) enum End {
+/// The end of the wait for a command.
+pub(super) enum CommandEnd {
     Over(Outcome),
     Asks,
     FullScreen,
@@ -28,36 +28,36 @@ pub(super) enum End {
     Pending,
 }
 
-/// What to do about a command that asks.
-pub(super) const ASKS: &str = "the command waits for an answer: type it with send_input, then wait_for_command goes on \
+/// The hint for a command that asks for input.
+pub(super) const ASKS: &str = "the command waits for an answer: type it with send_input, then call wait_for_command \
 with the same command_id";
 
-/// A command that a wait was for. What does not apply is left out.
+/// The command in the result of a wait. Fields that do not apply are left out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct CommandDone {
-    /// The number of the command.
+pub(crate) struct CommandSummary {
+    /// The id of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     command_id: Option<u64>,
-    /// What it has printed.
+    /// Its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
-    /// The directory of its shell.
+    /// The working directory of its shell.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
 }
 
-impl CommandDone {
-    /// Returns what a terminal knows of a command.
-    pub(super) fn new(driver: &Driver, command: &Command) -> CommandDone {
+impl CommandSummary {
+    /// Returns the current data of a command.
+    pub(super) fn new(driver: &Driver, command: &Command) -> CommandSummary {
         let output = driver.session().command_output(command.id);
-        CommandDone {
+        CommandSummary {
             command_id: Some(command.id.0),
-            output: Some(Bound::default().apply(&output).0),
+            output: Some(OutputLimit::default().apply(&output).0),
             cwd: driver.directory_of(command).as_deref().map(text::visible),
         }
     }
 
-    /// For a reader, with a space before each.
+    /// Returns the id and directory as text, with leading spaces.
     pub(super) fn words(&self) -> String {
         let id = self.command_id.map_or_else(String::new, |id| format!(" command_id={id}"));
         let cwd = self
@@ -68,33 +68,33 @@ impl CommandDone {
     }
 }
 
-/// How many characters of a command's output are shown, of its beginning and of its end.
+/// The numbers of characters at the start and the end of a command's output that a result has.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
+pub(super) struct OutputLimit {
     head: usize,
     tail: usize,
 }
 
-impl Default for Bound {
-    fn default() -> Bound {
-        Bound { head: policy::OUTPUT_HEAD_CHARS, tail: policy::OUTPUT_TAIL_CHARS }
+impl Default for OutputLimit {
+    fn default() -> OutputLimit {
+        OutputLimit { head: policy::OUTPUT_HEAD_CHARS, tail: policy::OUTPUT_TAIL_CHARS }
     }
 }
 
-impl Bound {
-    /// Returns the bound that a call asks for. A small one still leaves room for the note.
-    pub(super) fn new(given: Option<usize>) -> Result<Bound, ToolError> {
-        let Some(given) = given else { return Ok(Bound::default()) };
+impl OutputLimit {
+    /// Returns the limit for `max_chars`. Even the smallest leaves room for the note about omitted text.
+    pub(super) fn new(given: Option<usize>) -> Result<OutputLimit, ToolError> {
+        let Some(given) = given else { return Ok(OutputLimit::default()) };
         let room = max_chars(Some(given))?.saturating_sub(NOTE_CHARS);
-        Ok(Bound { head: room / 4, tail: room - room / 4 })
+        Ok(OutputLimit { head: room / 4, tail: room - room / 4 })
     }
 
-    /// Returns how many characters the shell's session has to keep.
+    /// Returns the number of characters that the session must keep.
     pub(super) fn chars(self) -> usize {
         2 * self.head.max(self.tail)
     }
 
-    /// Returns the output within the bound, and how many characters are left out.
+    /// Returns the output within the limit, and the number of omitted characters.
     fn apply(self, output: &Output) -> (String, Option<usize>) {
         let (head, tail) = (text::visible(&output.head), text::visible(&output.tail));
         if output.missing == 0 {
@@ -105,7 +105,7 @@ impl Bound {
             });
             return (cut, left_out);
         }
-        // What is between the two was not kept.
+        // The text between the two was not kept.
         let all = head.chars().count() + tail.chars().count() + output.missing;
         let first = text::cut_lines(head, self.head, 0, |_, _| String::new());
         let last = text::cut_lines(tail, 0, self.tail, |_, _| String::new());
@@ -117,14 +117,14 @@ impl Bound {
 
 fn left_out_note(missing: usize) -> String {
     format!(
-        "… {missing} characters left out: max_chars shows more, read_output has the lines that are kept …\n"
+        "… {missing} characters left out: max_chars shows more, read_output has the lines still kept …\n"
     )
 }
 
-/// Room for the note on what is left out.
+/// The maximum length of the note about omitted text, in characters.
 const NOTE_CHARS: usize = 110;
 
-/// The result of a command. What does not apply is left out.
+/// The result of a command. Fields that do not apply are left out.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct CommandOutput {
     session_id: String,
@@ -133,23 +133,23 @@ pub(super) struct CommandOutput {
     /// `shell_ended`.
     pub(super) outcome: &'static str,
     finished: bool,
-    /// The command's status; the shell's, if that is what ended.
+    /// The exit status of the command, or of the shell if the shell ended.
     #[serde(flatten)]
     pub(super) exit: ExitOutput,
     pub(super) output: String,
-    /// Characters that are left out in the middle of `output`.
+    /// The number of characters left out in the middle of `output`.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing_chars: Option<usize>,
     duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
-    /// Something was not closed; the line was cancelled and nothing was run.
+    /// A quote, bracket or block was not closed; the command was cancelled and not run.
     #[serde(skip_serializing_if = "Option::is_none")]
     continuation_prompt: Option<bool>,
-    /// It replaced the shell.
+    /// The command replaced the shell (`exec`).
     #[serde(skip_serializing_if = "Option::is_none")]
     replaced: Option<bool>,
-    /// The shell that it ran in is gone.
+    /// The shell that ran it has exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     shell_exited: Option<bool>,
     #[serde(flatten)]
@@ -159,7 +159,7 @@ pub(super) struct CommandOutput {
     #[serde(flatten)]
     again: Retry,
     pub(super) seq: u64,
-    /// Of a command that did not finish.
+    /// The screen, if the command did not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     screen_text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ pub(super) struct CommandOutput {
 }
 
 /// A command and its terminal at one moment.
-pub(super) struct CommandView {
+pub(super) struct CommandSnapshot {
     command: Command,
     output: Output,
     kind: Option<shell::Kind>,
@@ -177,13 +177,13 @@ pub(super) struct CommandView {
     pub(super) frame: Arc<Frame>,
 }
 
-impl CommandView {
-    /// Returns what a terminal knows of a command, if it knows it.
-    pub(super) fn of(driver: &Driver, id: CommandId) -> Option<CommandView> {
+impl CommandSnapshot {
+    /// Returns a command and the state of its terminal; `None` if the id is not known.
+    pub(super) fn of(driver: &Driver, id: CommandId) -> Option<CommandSnapshot> {
         let session = driver.session();
         let mut command = session.command(id)?.clone();
         command.cwd = driver.directory_of(&command);
-        Some(CommandView {
+        Some(CommandSnapshot {
             command,
             output: session.command_output(id),
             kind: driver.kind_of(id),
@@ -196,15 +196,15 @@ impl CommandView {
 }
 
 impl CommandOutput {
-    /// Returns the result of a wait for a command. `left` is the time that a call that goes on has.
+    /// Returns the result of a wait for a command. `left` is the timeout of a retry.
     pub(super) fn new(
         entry: &Entry,
-        view: &CommandView,
-        end: &End,
-        bound: Bound,
+        view: &CommandSnapshot,
+        end: &CommandEnd,
+        output_limit: OutputLimit,
         left: Duration,
     ) -> CommandOutput {
-        let CommandView { command, frame, .. } = view;
+        let CommandSnapshot { command, frame, .. } = view;
         let ended = command.ended.unwrap_or(view.now);
         let mut result = CommandOutput {
             session_id: entry.id.clone(),
@@ -216,12 +216,12 @@ impl CommandOutput {
             state: view.state.clone(),
             ..CommandOutput::default()
         };
-        // An empty command prints nothing; its status is the one before, as in $?.
-        if command.ran || !shell::is_nothing(&command.text) {
-            (result.output, result.missing_chars) = bound.apply(&view.output);
+        // An empty command prints nothing and keeps the previous exit status, as in $?.
+        if command.ran || !shell::is_blank(&command.text) {
+            (result.output, result.missing_chars) = output_limit.apply(&view.output);
         }
         result.set_end(command, end, view.kind);
-        if let End::Pending = end {
+        if let CommandEnd::Pending = end {
             let (id, left) = (command.id.0, left.as_millis() as u64);
             let again = json!({"session_id": entry.id, "command_id": id, "timeout_ms": left});
             result.again = Retry::with("wait_for_command", again);
@@ -234,48 +234,48 @@ impl CommandOutput {
         result
     }
 
-    /// Tells whether a shell says that a command is not complete, and takes what it says of our own part away.
-    fn is_unclosed(&mut self, command: &Command, kind: shell::Kind) -> bool {
+    /// Returns whether the shell reported the command as incomplete. Removes its errors about the added braces.
+    fn check_incomplete(&mut self, command: &Command, kind: shell::Kind) -> bool {
         if command.is_sentinel() {
-            return shell::unclosed(kind, &command.text, &self.output);
+            return shell::is_sentinel_incomplete(kind, &command.text, &self.output);
         }
         if command.ran {
             return false;
         }
-        let is_unclosed = shell::unclosed_group(kind, &command.text, &self.output);
-        self.output = shell::without_group(kind, &self.output);
-        is_unclosed
+        let is_incomplete = shell::is_group_incomplete(kind, &command.text, &self.output);
+        self.output = shell::strip_group_errors(kind, &self.output);
+        is_incomplete
     }
 
-    fn set_end(&mut self, command: &Command, end: &End, kind: Option<shell::Kind>) {
+    fn set_end(&mut self, command: &Command, end: &CommandEnd, kind: Option<shell::Kind>) {
         let outcome = match end {
-            End::Over(outcome) => *outcome,
-            End::Asks => {
+            CommandEnd::Over(outcome) => *outcome,
+            CommandEnd::Asks => {
                 self.outcome = "asks";
                 self.hint = Some(ASKS.to_owned());
                 return;
             }
-            End::FullScreen => {
+            CommandEnd::FullScreen => {
                 self.outcome = "full_screen";
                 self.hint = Some(
-                    "a full-screen program runs: use send_input; wait_for_command tells of its end"
+                    "a full-screen program is running: use send_input; wait_for_command waits for its end"
                         .to_owned(),
                 );
                 return;
             }
-            End::Replaced => {
+            CommandEnd::Replaced => {
                 self.outcome = "replaced";
                 self.replaced = Some(true);
                 self.hint =
-                    Some("the command replaced the shell: its end is the session's".to_owned());
+                    Some("the command replaced the shell: the session ends with it".to_owned());
                 return;
             }
-            End::Pending => {
+            CommandEnd::Pending => {
                 self.outcome = "pending";
                 return;
             }
         };
-        let is_unclosed = kind.is_some_and(|kind| self.is_unclosed(command, kind));
+        let is_incomplete = kind.is_some_and(|kind| self.check_incomplete(command, kind));
         match (outcome, command.progress) {
             (Outcome::Closed, _) => {
                 self.outcome = "closed";
@@ -283,12 +283,12 @@ impl CommandOutput {
                 self.exit.exited = Some(true);
             }
             (_, Progress::Incomplete) | (_, Progress::Ended)
-                if is_unclosed || command.progress == Progress::Incomplete =>
+                if is_incomplete || command.progress == Progress::Incomplete =>
             {
                 self.outcome = "continuation_prompt";
                 self.continuation_prompt = Some(true);
                 self.hint = Some(
-                    "a quote, bracket or block is not closed; the line was cancelled and nothing was run: send all of it"
+                    "a quote, bracket or block is not closed, so nothing was run: send the complete command"
                         .to_owned(),
                 );
             }
@@ -299,20 +299,20 @@ impl CommandOutput {
             (_, Progress::Ended) => {
                 self.outcome = "met";
                 self.finished = true;
-                // The shell may have exited since; what is asked for is the command's status.
+                // The shell may have exited since then, and the result has the command's exit status.
                 self.exit =
                     ExitOutput { exit_code: command.status, signal: None, ..self.exit.clone() };
             }
             (_, Progress::Lost) => {
                 self.outcome = "shell_ended";
                 self.shell_exited = Some(true);
-                self.hint =
-                    Some("the shell that ran it is gone; its status is not known".to_owned());
+                self.hint = Some("its shell has exited; the exit status is unknown".to_owned());
             }
             (_, _) => {
                 self.outcome = "timeout";
                 self.hint = Some(
-                    "it goes on: wait_for_command waits for it, send_input can stop it".to_owned(),
+                    "it is still running: wait_for_command waits, send_input can stop it"
+                        .to_owned(),
                 );
             }
         }

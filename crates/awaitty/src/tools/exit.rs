@@ -1,4 +1,4 @@
-//! How programs end: statuses, signals and their names.
+//! The end of a program: its exit status or signal, and the names of signals.
 
 use awaitty_core::Exit;
 use rustix::process::Signal;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use awaitty_terminal::ToolError;
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct ExitOutput {
     /// The program has exited.
@@ -35,7 +35,7 @@ impl From<Option<Exit>> for ExitOutput {
 }
 
 impl ExitOutput {
-    /// For a reader, with a space before it.
+    /// Returns the status or signal as text, with a leading space.
     pub(crate) fn words(&self) -> String {
         match (self.exit_code, &self.signal) {
             (Some(code), _) => format!(" exit_code={code}"),
@@ -83,7 +83,7 @@ fn signal_name(number: i32) -> String {
     known.map_or_else(|| format!("SIG{number}"), |(name, _)| (*name).to_owned())
 }
 
-/// The signal of a name (`TERM`, `SIGTERM`) or a number.
+/// Returns the signal with a name (`TERM`, `SIGTERM`) or a number.
 pub(crate) fn signal(name: &str) -> Result<Signal, ToolError> {
     let upper = name.to_ascii_uppercase();
     let is_named =
@@ -98,7 +98,7 @@ pub(crate) fn signal(name: &str) -> Result<Signal, ToolError> {
     })
 }
 
-/// Returns the number of a signal by the name that results have for it.
+/// Returns the number of a signal by its name in results.
 pub fn signal_number(name: &str) -> Option<i32> {
     let unnamed = || name.strip_prefix("SIG")?.parse().ok();
     signal(name).ok().map(Signal::as_raw).or_else(unnamed)
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signals_number_is_found_by_the_name_that_results_have() {
+    fn signal_names_map_back_to_numbers() {
         for number in [1, 9, 15, 34] {
             assert_eq!(signal_number(&signal_name(number)), Some(number));
         }

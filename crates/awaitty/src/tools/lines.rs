@@ -1,28 +1,28 @@
-//! The lines of a terminal, on its screen and off it, for tools that read and search them.
+//! The lines of a terminal, on the screen and in the scrollback, for tools that read and search them.
 
 use awaitty_core::{Pattern, Row, Screen};
 
-/// A line, or the part of a wrapped line that is in one row.
+/// A line, or one row of a wrapped line.
 #[derive(Clone, Debug)]
 pub(super) struct TextLine {
     pub(super) line: u64,
     /// Its row on the screen, from 1.
     pub(super) row: Option<usize>,
     pub(super) text: String,
-    /// It goes on in the next one, after so many blanks.
-    goes_on: Option<usize>,
+    /// The number of blanks at its end, if it wraps into the next row.
+    wrap_blanks: Option<usize>,
 }
 
 impl TextLine {
     fn new(line: u64, row: Option<usize>, from: &Row) -> TextLine {
         let blanks = from.end().saturating_sub(from.width());
-        let goes_on = from.is_wrapped().then_some(blanks);
-        TextLine { line, row, text: from.text().to_owned(), goes_on }
+        let wrap_blanks = from.is_wrapped().then_some(blanks);
+        TextLine { line, row, text: from.text().to_owned(), wrap_blanks }
     }
 
-    /// Returns the text with the blanks that belong to a line which goes on.
+    /// Returns the text with the blanks at the end of a wrapped row.
     fn padded(&self) -> String {
-        self.text.clone() + &" ".repeat(self.goes_on.unwrap_or_default())
+        self.text.clone() + &" ".repeat(self.wrap_blanks.unwrap_or_default())
     }
 }
 
@@ -42,13 +42,13 @@ pub(super) fn first_line(screen: &Screen) -> u64 {
     screen.scrollback().first().unwrap_or(screen.line(0)).0
 }
 
-/// Returns the lines that match, by their index. A wrapped line that matches only as a whole matches where its match begins;
-/// the whole of it is given with that.
+/// Returns the indices of the lines that match. A wrapped line that matches only as a whole is returned at the row
+/// where the match starts, together with its full text.
 pub(super) fn matching(lines: &[TextLine], pattern: &Pattern) -> Vec<(usize, Option<String>)> {
     let mut found = Vec::new();
     let mut first = 0;
     while first < lines.len() {
-        let wrapped = lines[first..].iter().take_while(|line| line.goes_on.is_some()).count();
+        let wrapped = lines[first..].iter().take_while(|line| line.wrap_blanks.is_some()).count();
         let end = (first + wrapped + 1).min(lines.len());
         let rows = first..end;
         let before = found.len();
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_across_a_soft_wrap_is_found_where_it_begins() {
+    fn a_match_across_a_soft_wrap_is_found_at_its_start() {
         let mut screen = Screen::new(10, 4, 100);
         screen.feed(b"short\r\nlong line that wraps\r\nlast");
         let found = |text: &str| {
@@ -84,7 +84,7 @@ mod tests {
             let pattern = Pattern::new(text, "").unwrap();
             matching(&lines, &pattern).into_iter().map(|(i, _)| lines[i].line).collect::<Vec<_>>()
         };
-        assert_eq!(found("line that"), [2], "it begins in the first row of its line");
+        assert_eq!(found("line that"), [2], "it starts in the first row of its line");
         assert_eq!(found("wraps"), [3], "a row of it matches");
         assert_eq!(found("last|short"), [1, 4]);
         assert!(found("short.long").is_empty(), "these are two lines");

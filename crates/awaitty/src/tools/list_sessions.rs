@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::ExitOutput;
 use super::state::StateOutput;
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::sessions::Sessions;
 use crate::{policy, text};
 use awaitty_terminal::io::tmux::{PaneInfo, Server};
 
-/// Characters of a command line in the list for a reader.
+/// The maximum length of a command line in the text, in characters.
 const COMMAND_CHARS: usize = 80;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,47 +45,47 @@ pub(crate) struct SessionOutput {
     #[serde(flatten)]
     doing: StateOutput,
     title: String,
-    /// Where its shell is, by a mark with a nonce; what any program can announce (OSC 7) is not told.
+    /// The directory of its shell, from a mark with a nonce. OSC 7 is ignored, because any program can print it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
     alt_screen: bool,
-    /// Of a session that is looked at: a tmux pane is not until it is first used.
+    /// The number of the frame. A tmux pane has none before its first use.
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u64>,
-    /// Since the text changed or input was sent.
+    /// Time since the text changed or input was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle_ms: Option<u64>,
     /// When it was started, in milliseconds since 1970.
     created: u64,
-    /// Waits that run on it.
+    /// The number of running waits.
     waits: usize,
-    /// `pty`, `tmux`, or `tmux (capture)`: a pane whose output is piped elsewhere, so that what is shown for a moment
-    /// may be missed.
+    /// `pty`, `tmux`, or `tmux (capture)`: a pane whose output is piped elsewhere, so that short-lived output may be
+    /// missed.
     backend: &'static str,
-    /// Rows of a pane that tmux showed otherwise than we did, and that were taken over.
+    /// The number of rows of a pane that differed from tmux's and were corrected.
     #[serde(skip_serializing_if = "Option::is_none")]
     healed: Option<u64>,
-    /// The file that it is recorded in.
+    /// The path of its recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording: Option<String>,
-    /// Why the recording ended early.
+    /// The reason why the recording ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     recording_note: Option<String>,
-    /// Where tmux has the pane: session, window and pane.
+    /// The place of the pane in tmux: session, window and pane.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
-    /// It is the pane that the server itself runs in.
+    /// Whether it is the pane that the server itself runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<bool>,
-    /// People who are at it.
-    #[serde(skip_serializing_if = "is_none")]
+    /// The number of attached people.
+    #[serde(skip_serializing_if = "is_zero")]
     attached: usize,
-    /// What they are asked to type.
+    /// The open question for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked: Option<String>,
 }
 
-fn is_none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -103,23 +103,23 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let mut sessions = known(&context.sessions).await;
     if params.tmux {
         add_panes(&context.sessions, &mut sessions).await;
     }
     let text = match sessions.is_empty() {
-        true => "no sessions: spawn one".to_owned(),
+        true => "no sessions: start one with spawn".to_owned(),
         false => lines(&sessions),
     };
     Ok((Output { sessions }, text))
 }
 
-/// The sessions that are held.
+/// Returns the sessions of the server.
 pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
     let mut known = Vec::new();
     for entry in sessions.all() {
-        let told = entry.handle.call({
+        let output = entry.handle.call({
             let entry = std::sync::Arc::clone(&entry);
             move |driver| {
                 let doing = StateOutput::of(driver);
@@ -157,15 +157,15 @@ pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
                 }
             }
         });
-        known.extend(told.await);
+        known.extend(output.await);
     }
     known
 }
 
-/// Adds the panes of the user's tmux that are not attached and may be seen, and the places of the others.
+/// Adds the tmux panes that are not attached and that the policy shows, and the places of the attached ones.
 pub(crate) async fn add_panes(held: &Sessions, sessions: &mut Vec<SessionOutput>) {
     for server in held.tmux_servers() {
-        // Without a server there are none.
+        // An error means that the server is not running.
         for pane in server.panes().await.unwrap_or_default() {
             let pane = of_pane(&server, pane);
             match sessions.iter_mut().find(|one| one.session_id == pane.session_id) {
@@ -177,7 +177,7 @@ pub(crate) async fn add_panes(held: &Sessions, sessions: &mut Vec<SessionOutput>
     }
 }
 
-/// A pane that nobody has used yet.
+/// Returns a pane that is not attached.
 fn of_pane(server: &Server, pane: PaneInfo) -> SessionOutput {
     SessionOutput {
         session_id: server.id_of(&pane.id),
@@ -198,7 +198,7 @@ fn of_pane(server: &Server, pane: PaneInfo) -> SessionOutput {
     }
 }
 
-/// Returns the list for a reader, with those that run first, as far as it fits.
+/// Returns the list as text, running sessions first, as far as it fits.
 fn lines(sessions: &[SessionOutput]) -> String {
     let mut sorted: Vec<&SessionOutput> = sessions.iter().collect();
     sorted.sort_by_key(|session| session.state == "exited");

@@ -1,10 +1,9 @@
-//! The tools: one file each, with its parameters, its result and what it does. This is the only list.
+//! The tools: one file each, with its parameters, its result and its implementation. This is the only list of them.
 
-mod answer;
-mod attend;
 mod close_session;
 mod command_line;
 mod command_output;
+mod diagnosis;
 mod exit;
 mod lines;
 pub(crate) mod list_sessions;
@@ -12,17 +11,18 @@ mod mouse;
 mod outcome;
 mod params;
 mod pending;
+mod presence;
 mod read_output;
 pub(crate) mod resize_session;
 mod run_command;
 mod run_steps;
 mod save_recording;
 mod schema;
+mod screen_output;
 mod screenshot;
 mod search_output;
 mod secret;
 mod send_input;
-mod shown;
 mod signal_channel;
 mod snapshot;
 mod spawn;
@@ -30,15 +30,15 @@ mod state;
 mod step;
 pub(crate) mod styled;
 mod submit;
+mod wait_call;
 mod wait_for_any;
 mod wait_for_channel;
 mod wait_for_command;
 mod wait_for_exit;
 mod wait_for_screen_change;
 mod wait_for_text;
+mod wait_params;
 pub(crate) mod waiting;
-mod wanted;
-mod why;
 mod writable;
 
 pub use exit::signal_number;
@@ -63,25 +63,25 @@ use awaitty_terminal::ToolError;
 /// The client of calls that come from this process.
 const LIBRARY: &str = "library";
 
-/// What a tool has to work with.
+/// The context of a call.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The terminals.
+    /// The sessions.
     pub sessions: Arc<Sessions>,
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
-    /// The client, as the limits of the policy and the audit log know it.
+    /// The name of the client in the policy's limits and in the audit log.
     pub client: Arc<str>,
-    /// Something was typed while the terminal hid it, so the audit log must not have it.
+    /// Whether input was typed with echo off, so that the audit log must not contain it.
     pub is_typed_hidden: Arc<AtomicBool>,
-    /// When a wait must answer although it did not end; `None` if the client hears of its progress.
+    /// The time after which a wait must return `pending`; `None` if the client gets progress notifications.
     pub call_limit: Option<Duration>,
-    /// The arguments as they came, for a result that says how to call again.
+    /// The unparsed arguments, for a result that says how to call again.
     pub arguments: Value,
 }
 
 impl Context {
-    /// Returns the context of a call by the user, which may take as long as it wants.
+    /// Returns the context of a call by the user, without a time limit.
     pub fn new(sessions: &Arc<Sessions>, arguments: Value) -> Context {
         Context {
             sessions: Arc::clone(sessions),
@@ -93,10 +93,10 @@ impl Context {
         }
     }
 
-    /// Returns the terminal of that id or name that the caller may use; without one, the only one that runs.
+    /// Returns the session with an id or a name; without one, the only session that is running.
     ///
     /// # Errors
-    /// If there is none, or the caller may not use it.
+    /// If there is no such session, or the caller may not use it.
     pub(crate) async fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         let Some(own) = self.caller.own_session(&self.sessions)? else {
             return self.sessions.find(id).await;
@@ -105,7 +105,7 @@ impl Context {
             Some(id) if !own.is_called(id) => Err(ToolError::new(
                 "denied",
                 format!(
-                    "session_id: {id:?} is not the session of the program that asks, which is {:?}",
+                    "session_id: {id:?} is not the session of the calling program, which is {:?}",
                     own.id
                 ),
             )),
@@ -113,57 +113,57 @@ impl Context {
         }
     }
 
-    /// Returns all terminals that the caller may use.
+    /// Returns all sessions that the caller may use.
     pub(crate) fn all(&self) -> Result<Vec<Arc<Entry>>, ToolError> {
         let own = self.caller.own_session(&self.sessions)?;
         Ok(own.map_or_else(|| self.sessions.all(), |own| vec![own]))
     }
 }
 
-/// What a tool answers: for programs, and for readers. Each is complete by itself.
+/// The result of a call: as JSON and as text. Each is complete without the other.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// For programs.
+    /// The result as JSON.
     pub structured: Value,
-    /// For readers.
+    /// The result as text.
     pub text: String,
-    /// For eyes.
-    pub image: Option<Image>,
+    /// The picture, if the tool returns one.
+    pub image: Option<ImageContent>,
 }
 
 /// A picture.
 #[derive(Clone, Debug)]
-pub struct Image {
-    /// What kind of picture, as the web calls it.
+pub struct ImageContent {
+    /// The MIME type.
     pub mime: &'static str,
-    /// The file.
+    /// The contents of the file.
     pub bytes: Vec<u8>,
 }
 
 /// A result and its text.
-pub(crate) type Answer<O> = Result<(O, String), ToolError>;
+pub(crate) type ToolResult<O> = Result<(O, String), ToolError>;
 
-/// What a tool makes: a result, its text, and a picture if it is one.
-pub(crate) trait Made {
+/// A result, its text and a picture, if there is one.
+pub(crate) trait IntoReplyParts {
     /// The result.
     type Output: Serialize + JsonSchema + 'static;
 
-    /// Takes it apart.
-    fn parts(self) -> (Self::Output, String, Option<Image>);
+    /// Returns the parts.
+    fn into_parts(self) -> (Self::Output, String, Option<ImageContent>);
 }
 
-impl<O: Serialize + JsonSchema + 'static> Made for (O, String) {
+impl<O: Serialize + JsonSchema + 'static> IntoReplyParts for (O, String) {
     type Output = O;
 
-    fn parts(self) -> (O, String, Option<Image>) {
+    fn into_parts(self) -> (O, String, Option<ImageContent>) {
         (self.0, self.1, None)
     }
 }
 
-impl<O: Serialize + JsonSchema + 'static> Made for (O, String, Option<Image>) {
+impl<O: Serialize + JsonSchema + 'static> IntoReplyParts for (O, String, Option<ImageContent>) {
     type Output = O;
 
-    fn parts(self) -> (O, String, Option<Image>) {
+    fn into_parts(self) -> (O, String, Option<ImageContent>) {
         self
     }
 }
@@ -174,21 +174,21 @@ type Run = Box<dyn Fn(Context) -> BoxFuture<'static, Result<Reply, ToolError>> +
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a sentence or two for a model.
+    /// Its description for a model, in one or two sentences.
     pub description: &'static str,
-    /// It changes nothing.
+    /// Whether it changes nothing.
     pub read_only: bool,
-    /// It can end something that was running.
+    /// Whether it can end a running program.
     pub destructive: bool,
-    /// Calling it twice is as good as once.
+    /// Whether a second call has no further effect.
     pub idempotent: bool,
-    /// What it takes.
+    /// The full schema of its parameters.
     pub input: Arc<JsonObject>,
-    /// The same, as the list of all tools has it.
+    /// The schema of its parameters in the full tool list.
     pub listed: Arc<JsonObject>,
-    /// The same, as the list of a few tools has it.
+    /// The schema of its parameters in the list of `--tools core`.
     pub brief: Arc<JsonObject>,
-    /// What it gives; nothing if that may be a picture, since clients insist on what is promised here.
+    /// The schema of its result. `None` if that may be a picture, since clients reject a result that does not match.
     pub output: Option<Arc<JsonObject>>,
     run: Run,
 }
@@ -200,7 +200,7 @@ impl std::fmt::Debug for Tool {
 }
 
 impl Tool {
-    /// Calls it, if the policy allows it.
+    /// Calls the tool, if the policy allows it.
     pub fn call(&self, context: Context) -> BoxFuture<'static, Result<Reply, ToolError>> {
         match context.sessions.policy().check_tool(self.name) {
             Ok(()) => (self.run)(context),
@@ -209,7 +209,7 @@ impl Tool {
     }
 }
 
-/// What kind of tool: it only reads, it acts, or it may end something.
+/// The effect of a tool: it only reads, it acts on a session, or it may end a program.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Reads,
@@ -225,7 +225,7 @@ pub(crate) fn tool<P, M, F>(
 ) -> Tool
 where
     P: DeserializeOwned + JsonSchema + Send + 'static,
-    M: Made,
+    M: IntoReplyParts,
     F: Future<Output = Result<M, ToolError>> + Send + 'static,
 {
     use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
@@ -245,7 +245,7 @@ where
             let run = run.clone();
             Box::pin(async move {
                 let params = params::parse(context.arguments.clone())?;
-                let (output, text, image) = run(context, params).await?.parts();
+                let (output, text, image) = run(context, params).await?.into_parts();
                 let structured = serde_json::to_value(output)
                     .map_err(|error| ToolError::new("internal", error.to_string()))?;
                 Ok(Reply { structured, text, image })
@@ -254,14 +254,14 @@ where
     }
 }
 
-/// What a call waits for and the last line of the program, for whoever looks on.
+/// Describes the condition of a wait and the program's last line, for progress notifications.
 pub async fn describe_wait(context: &Context, tool: &str) -> String {
-    let given = |name: &str| context.arguments[name].as_str();
-    let wanted = given("pattern")
-        .or(given("channel"))
-        .map_or_else(String::new, |wanted| format!(" {wanted:?}"));
-    let mut text = format!("{}{wanted}", tool.replace('_', " "));
-    if let Ok(entry) = context.find(given("session_id")).await
+    let argument = |name: &str| context.arguments[name].as_str();
+    let condition = argument("pattern")
+        .or(argument("channel"))
+        .map_or_else(String::new, |condition| format!(" {condition:?}"));
+    let mut text = format!("{}{condition}", tool.replace('_', " "));
+    if let Ok(entry) = context.find(argument("session_id")).await
         && let Some(lines) = entry.handle.call(|driver| driver.session().last_lines(1)).await
         && let Some(line) = lines.first()
     {
@@ -271,11 +271,11 @@ pub async fn describe_wait(context: &Context, tool: &str) -> String {
     text
 }
 
-/// Characters of a program's last line that are told while it is waited for.
+/// The maximum length of the program's last line in the description of a wait, in characters.
 const DESCRIBED_CHARS: usize = 80;
 
-/// All tools, sorted by name. Each is made when it is first asked for: its schemas take longer than most calls, and the command
-/// line needs one of them.
+/// All tools, sorted by name. Each is created at its first use: its schemas take longer than most calls, and a command
+/// line needs only one of them.
 static ALL: [(&str, LazyLock<Tool>); 19] = [
     ("close_session", LazyLock::new(close_session::tool)),
     ("list_sessions", LazyLock::new(list_sessions::tool)),
@@ -298,23 +298,23 @@ static ALL: [(&str, LazyLock<Tool>); 19] = [
     ("wait_for_text", LazyLock::new(wait_for_text::tool)),
 ];
 
-/// The names of all tools, sorted.
+/// Returns the names of all tools, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
 
-/// All tools, sorted by name.
+/// Returns all tools, sorted by name.
 pub fn all() -> impl Iterator<Item = &'static Tool> {
     ALL.iter().map(|(_, tool)| &**tool)
 }
 
-/// The tool of that name.
+/// Returns the tool with a name.
 pub fn find(name: &str) -> Option<&'static Tool> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, tool)| &**tool)
 }
 
-/// The tool of that name which is for our own clients, and for nobody to choose.
+/// Returns the internal tool with a name. Internal tools are for awaitty's own clients and are not listed.
 pub fn find_own(name: &str) -> Option<&'static Tool> {
-    static OWN: LazyLock<Tool> = LazyLock::new(attend::tool);
-    Some(&*OWN).filter(|tool| tool.name == name)
+    static INTERNAL: LazyLock<Tool> = LazyLock::new(presence::tool);
+    Some(&*INTERNAL).filter(|tool| tool.name == name)
 }

@@ -1,4 +1,4 @@
-//! What a caller does with the mouse: at a place, or at a text that is on the screen.
+//! Mouse input, at a cell or at a text on the screen.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::params::pattern;
 use crate::text;
 use awaitty_terminal::ToolError;
 
-/// Places that an error names. A pattern that matches more often is not one to click by.
+/// The maximum number of matches that an error names.
 const PLACES_MAX: usize = 10;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -33,28 +33,28 @@ pub(super) struct MouseParam {
     button: Option<String>,
 }
 
-/// Where the mouse is.
+/// The place of the mouse pointer.
 #[derive(Clone, Debug)]
-enum Place {
+enum MousePlace {
     /// A cell, counted from 0.
     Cell { row: usize, col: usize },
     /// The only match of a pattern.
     Text(Arc<Pattern>),
 }
 
-/// What the mouse does, before it is known where its text is.
+/// A checked mouse input. A text is searched when it is sent.
 #[derive(Clone, Debug)]
-pub(super) struct Click {
-    place: Place,
+pub(super) struct MouseInput {
+    place: MousePlace,
     button: u8,
     actions: Vec<MouseAction>,
 }
 
-impl Click {
-    /// Returns what a parameter means.
-    pub(super) fn new(param: &MouseParam) -> Result<Click, ToolError> {
+impl MouseInput {
+    /// Checks a parameter.
+    pub(super) fn new(param: &MouseParam) -> Result<MouseInput, ToolError> {
         let is_move = param.action.as_deref() == Some("move");
-        // A move without a button is no drag.
+        // A move without a button is not a drag.
         let button = match param.button.as_deref().unwrap_or(if is_move { "none" } else { "left" })
         {
             "left" => 0,
@@ -65,7 +65,7 @@ impl Click {
             "wheel_down" => 65,
             other => {
                 return Err(ToolError::argument(format!(
-                    "mouse.button: {other:?} is not known: left, middle, right, wheel_up, wheel_down or none"
+                    "mouse.button: {other:?} is invalid: use left, middle, right, wheel_up, wheel_down or none"
                 )));
             }
         };
@@ -77,37 +77,39 @@ impl Click {
             "click" => vec![MouseAction::Press, MouseAction::Release],
             other => {
                 return Err(ToolError::argument(format!(
-                    "mouse.action: {other:?} is not known: click, press, release or move"
+                    "mouse.action: {other:?} is invalid: use click, press, release or move"
                 )));
             }
         };
-        Ok(Click { place: Place::new(param)?, button, actions })
+        Ok(MouseInput { place: MousePlace::new(param)?, button, actions })
     }
 
-    /// Returns the events, for the screen as it is.
+    /// Returns the events for the current screen.
     pub(super) fn events(&self, screen: &Screen) -> Result<Vec<Mouse>, ToolError> {
         let (row, col) = match &self.place {
-            Place::Cell { row, col } => (*row, *col),
-            Place::Text(pattern) => find(pattern, screen)?,
+            MousePlace::Cell { row, col } => (*row, *col),
+            MousePlace::Text(pattern) => find(pattern, screen)?,
         };
         let event = |&action: &MouseAction| Mouse { action, button: self.button, row, col };
         Ok(self.actions.iter().map(event).collect())
     }
 }
 
-impl Place {
-    fn new(param: &MouseParam) -> Result<Place, ToolError> {
+impl MousePlace {
+    fn new(param: &MouseParam) -> Result<MousePlace, ToolError> {
         match (param.row, param.col, &param.text) {
-            (None, None, Some(text)) => Ok(Place::Text(pattern(text, None)?)),
+            (None, None, Some(text)) => Ok(MousePlace::Text(pattern(text, None)?)),
             (_, _, Some(_)) => Err(ToolError::argument(
-                "mouse.text: it says where to click: leave out row and col, or leave out text",
+                "mouse.text: it cannot be combined with row and col: leave out one of them",
             )),
             (Some(row), Some(col), None) => match (row.checked_sub(1), col.checked_sub(1)) {
-                (Some(row), Some(col)) => Ok(Place::Cell { row, col }),
-                _ => Err(ToolError::argument("mouse.row and mouse.col count from 1")),
+                (Some(row), Some(col)) => Ok(MousePlace::Cell { row, col }),
+                _ => Err(ToolError::argument(
+                    "mouse: row and col start at 1, so 0 is not on the screen",
+                )),
             },
             (_, _, None) => Err(ToolError::argument(
-                "mouse: give row and col, or text: a regex that is on the screen",
+                "mouse: give row and col, or text: a regex that matches once on the screen",
             )),
         }
     }
@@ -119,15 +121,15 @@ fn find(pattern: &Arc<Pattern>, screen: &Screen) -> Result<(usize, usize), ToolE
     match &found[..] {
         [only] => Ok((only.row, (only.from + only.to - 1) / 2)),
         [] => Err(ToolError::argument(format!(
-            "mouse.text: {:?} matches nothing on the screen, so nothing was sent: snapshot shows what is there",
+            "mouse.text: {:?} matches nothing on the screen, so nothing was sent: check the screen with snapshot",
             pattern.text()
         ))),
         all => {
-            let place = |span: &Selection| {
+            let describe = |span: &Selection| {
                 let Selection { row, from, text, .. } = span;
                 format!("row {} col {} {:?}", row + 1, from + 1, text::line(text))
             };
-            let mut places: Vec<String> = all.iter().take(PLACES_MAX).map(place).collect();
+            let mut places: Vec<String> = all.iter().take(PLACES_MAX).map(describe).collect();
             if all.len() > PLACES_MAX {
                 places.push(format!("and {} more", all.len() - PLACES_MAX));
             }
@@ -157,14 +159,14 @@ mod tests {
         screen.feed(b"\x1b[?1003h\x1b[?1006h\x1b[?1016h");
         screen.feed(printed.as_bytes());
         let param: MouseParam = serde_json::from_value(mouse).unwrap();
-        let events = Click::new(&param).and_then(|click| click.events(&screen));
+        let events = MouseInput::new(&param).and_then(|input| input.events(&screen));
         let events = events.map_err(|error| error.code)?;
         let bytes = events.into_iter().flat_map(|event| encode_mouse(event, &screen));
         Ok(String::from_utf8(bytes.collect()).unwrap())
     }
 
     #[test]
-    fn a_move_without_a_button_is_no_drag() {
+    fn a_move_without_a_button_is_not_a_drag() {
         let at = |action: &str, button: Option<&str>| {
             bytes("", json!({"row": 2, "col": 3, "action": action, "button": button}))
         };

@@ -1,4 +1,4 @@
-//! The result of a wait: its fields, and its summary for a reader.
+//! The result of a wait: its fields and its summary as text.
 
 use std::fmt::Write;
 
@@ -6,18 +6,18 @@ use awaitty_core::{Condition, Finding, Frame, Match, Outcome, WaitEnded};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::command_output::CommandDone;
+use super::command_output::CommandSummary;
 use super::exit::ExitOutput;
 use super::pending::Retry;
-use super::shown::{ChangeOutput, SelectionOutput};
+use super::screen_output::{ChangeOutput, SelectionOutput};
 use super::state::StateOutput;
 use super::wait_for_channel::ChannelOutput;
 use crate::text;
 
-/// Characters of a match, and of each of its groups, that are told.
+/// The maximum length of a match, and of each of its groups, in characters.
 const MATCH_CHARS: usize = 1_000;
 
-/// Groups of a match that are told.
+/// The maximum number of groups of a match.
 const MATCH_GROUPS: usize = 10;
 
 /// A match of a pattern.
@@ -30,7 +30,7 @@ pub(crate) struct MatchOutput {
     /// Its row on the screen, from 1, if it is visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<usize>,
-    /// What the groups matched.
+    /// The texts of the groups.
     groups: Vec<Option<String>>,
 }
 
@@ -61,13 +61,13 @@ pub(crate) struct RowOutput {
     text: String,
 }
 
-/// The result of a wait. What does not apply is left out.
+/// The result of a wait. Fields that do not apply are left out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct WaitOutput {
     /// `met`, `timeout`, `exited`, `closed`, `pending` or `asks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<&'static str>,
-    /// Of several conditions, the one that held.
+    /// The condition that held, if there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) met_by: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub(crate) struct WaitOutput {
     stale_match: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hint: Option<String>,
-    /// Why it did not end as hoped, as far as can be told.
+    /// The likely reason why the wait was not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub(crate) struct WaitOutput {
     stable: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     style_changed: Option<bool>,
-    /// How long ago the text changed last.
+    /// Time since the last change of the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_change_ms: Option<u64>,
     /// The rows that kept changing: what to `ignore`.
@@ -104,7 +104,7 @@ pub(crate) struct WaitOutput {
     changing_rows: Option<Vec<RowOutput>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     settled: Option<bool>,
-    /// The screen was quiet, but the program is busy all the same.
+    /// The screen was quiet, but the program is busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     busy: Option<bool>,
     /// At a prompt, or waiting for input.
@@ -114,7 +114,7 @@ pub(crate) struct WaitOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finished: Option<bool>,
     #[serde(flatten)]
-    pub(crate) command: CommandDone,
+    pub(crate) command: CommandSummary,
     #[serde(flatten)]
     pub(crate) state: StateOutput,
     #[serde(flatten)]
@@ -127,17 +127,17 @@ pub(crate) struct WaitOutput {
     pub(crate) again: Retry,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) elapsed_ms: Option<u64>,
-    /// The frame's number: pass it as `since` to see what comes after it.
+    /// The number of the frame: pass it as `since` to see later changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seq: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) screen_text: Option<String>,
-    /// By how many rows the screen moved up; then `changes` apply.
+    /// The number of rows that the screen scrolled up before `changes` apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scrolled: Option<isize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changes: Option<Vec<ChangeOutput>>,
-    /// Highlighted spans, such as the chosen entry of a menu.
+    /// Highlighted spans, such as the selected entry of a menu.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) selection: Vec<SelectionOutput>,
     /// The last lines of output.
@@ -147,7 +147,7 @@ pub(crate) struct WaitOutput {
     pub(crate) history_truncated: Option<bool>,
 }
 
-/// A wait's end in a few words.
+/// Returns a summary of a result in one line, with notes below it.
 pub(crate) fn summary(output: &WaitOutput) -> String {
     let mut text = output.outcome.unwrap_or("sent").to_owned();
     if let Some(name) = output.met_by {
@@ -209,13 +209,13 @@ impl From<&WaitEnded> for WaitOutput {
         if closed {
             output.exit.exited = Some(true);
         }
-        output.find(ended);
+        output.add_finding(ended);
         output
     }
 }
 
 impl WaitOutput {
-    /// Of a wait that has not ended.
+    /// Returns the result of a wait that has not ended.
     pub(crate) fn running() -> WaitOutput {
         WaitOutput { outcome: Some("running"), ..WaitOutput::default() }
     }
@@ -225,13 +225,13 @@ impl WaitOutput {
         WaitOutput::at_seq(frame.seq().0)
     }
 
-    /// Returns the same, by the number of the frame.
+    /// Returns the result of a call that did not wait, by the number of the frame.
     pub(crate) fn at_seq(seq: u64) -> WaitOutput {
         WaitOutput { seq: Some(seq), ..WaitOutput::default() }
     }
 
-    /// Takes in what a wait has found.
-    pub(super) fn find(&mut self, ended: &WaitEnded) {
+    /// Adds the finding of a wait.
+    pub(super) fn add_finding(&mut self, ended: &WaitEnded) {
         match &ended.finding {
             Finding::Text { found, fresh, visible, in_newer_frame } => {
                 let met = ended.outcome == Outcome::Met;
@@ -250,7 +250,7 @@ impl WaitOutput {
                 }
             }
             Finding::Gone(found) => {
-                // What was looked for is that there is none.
+                // The condition is that there is no match.
                 self.found = Some(found.is_none());
                 self.gone = Some(found.is_none());
                 self.matched = found.as_ref().map(MatchOutput::from);

@@ -1,4 +1,4 @@
-//! What parameters have in common: reading them strictly, and turning them into what they mean.
+//! Parsing of parameters that several tools share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::policy;
 use awaitty_terminal::ToolError;
 
-/// Reads a tool's parameters; what is wrong is said with the name of the parameter.
+/// Parses a tool's parameters. An error names the parameter.
 pub(crate) fn parse<P: DeserializeOwned>(arguments: Value) -> Result<P, ToolError> {
     let arguments = match arguments {
         Value::Null => Value::Object(serde_json::Map::new()),
@@ -19,18 +19,18 @@ pub(crate) fn parse<P: DeserializeOwned>(arguments: Value) -> Result<P, ToolErro
     };
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
-        let what = in_words(&error.into_inner().to_string());
+        let what = translate_error(&error.into_inner().to_string());
         let place = if path == "." { String::new() } else { format!("{path}: ") };
         ToolError::argument(format!("{place}{what}"))
     })
 }
 
-/// What the parser says, without the names that types have in Rust.
-fn in_words(error: &str) -> String {
-    let said = match error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`')) {
-        Some((name, _)) => return format!("{name}: it is missing, and must be given"),
-        None => error,
-    };
+/// Replaces the names of Rust types in an error of the parser.
+fn translate_error(error: &str) -> String {
+    let missing = error.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
+    if let Some((name, _)) = missing {
+        return ToolError::missing(name).message;
+    }
     let kinds = [
         ("expected u64", "expected a whole number from 0"),
         ("expected usize", "expected a whole number from 0"),
@@ -43,10 +43,10 @@ fn in_words(error: &str) -> String {
             "expected an object such as {\"session_id\": \"s1\", \"text\": \"done\"}",
         ),
     ];
-    kinds.iter().fold(said.to_owned(), |said, (from, to)| said.replace(from, to))
+    kinds.iter().fold(error.to_owned(), |error, (from, to)| error.replace(from, to))
 }
 
-/// Some clients send `50.0` where they mean 50.
+/// Converts numbers like `50.0` to integers, because some clients send them for 50.
 fn whole_numbers(value: Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64() {
@@ -63,7 +63,7 @@ fn whole_numbers(value: Value) -> Value {
     }
 }
 
-/// The anchor: a wait looks only at what came after it.
+/// The anchor of a wait: only later output counts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum SinceParam {
@@ -73,7 +73,7 @@ pub(crate) enum SinceParam {
     Word(String),
 }
 
-/// The changes of style that count as a change.
+/// The style changes that count as a change.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum StylesParam {
@@ -83,7 +83,7 @@ pub(crate) enum StylesParam {
     Word(String),
 }
 
-/// Returns which changes of style count; without a parameter those of the selection.
+/// Returns the style changes that count; without a parameter, those of the selection.
 pub(crate) fn styles(param: Option<&StylesParam>) -> Result<Styles, ToolError> {
     match param {
         None => Ok(Styles::Selection),
@@ -91,7 +91,7 @@ pub(crate) fn styles(param: Option<&StylesParam>) -> Result<Styles, ToolError> {
         Some(StylesParam::All(false)) => Ok(Styles::Text),
         Some(StylesParam::Word(word)) if word == "selection" => Ok(Styles::Selection),
         Some(StylesParam::Word(word)) => Err(ToolError::argument(format!(
-            "styles: {word:?} is none of \"selection\" (the default), true (every change of style counts) or false \
+            "styles: {word:?} is invalid: use \"selection\" (the default), true (every style change counts) or false \
              (only text counts)"
         ))),
     }
@@ -102,7 +102,7 @@ pub(crate) fn ignored(patterns: &[String]) -> Result<Vec<Arc<Pattern>>, ToolErro
     patterns.iter().map(|text| pattern(text, None)).collect()
 }
 
-/// What an anchor means; without one it is the last input.
+/// Returns the anchor; without a parameter, the last input.
 pub(crate) fn since(param: Option<&SinceParam>) -> Result<Since, ToolError> {
     match param {
         None => Ok(Since::Input),
@@ -113,18 +113,18 @@ pub(crate) fn since(param: Option<&SinceParam>) -> Result<Since, ToolError> {
             "now" => Ok(Since::Now),
             "screen" => Ok(Since::Screen),
             other => Err(ToolError::argument(format!(
-                "since: {other:?} is none of \"input\", \"frame\", \"now\", \"screen\" or a seq"
+                "since: {other:?} is invalid: use \"input\", \"frame\", \"now\", \"screen\" or a seq"
             ))),
         },
     }
 }
 
-/// A timeout within its bounds.
+/// Checks a timeout and applies its default.
 pub(crate) fn timeout(ms: Option<u64>, default: Duration) -> Result<Duration, ToolError> {
     duration("timeout_ms", ms, default, policy::TIMEOUT_MAX)
 }
 
-/// A time within its bounds.
+/// Checks a duration and applies its default.
 pub(crate) fn duration(
     name: &str,
     ms: Option<u64>,
@@ -134,7 +134,7 @@ pub(crate) fn duration(
     let duration = ms.map_or(default, Duration::from_millis);
     if duration > max {
         return Err(ToolError::argument(format!(
-            "{name}: {} is more than {} ms: give the time in milliseconds, and call again if it is not enough",
+            "{name}: {} ms is more than the maximum of {} ms: give a shorter time, and call again to wait longer",
             duration.as_millis(),
             max.as_millis()
         )));
@@ -142,7 +142,7 @@ pub(crate) fn duration(
     Ok(duration)
 }
 
-/// A number within its bounds.
+/// Checks that a number is within its bounds.
 pub(crate) fn within(name: &str, value: usize, from: usize, to: usize) -> Result<usize, ToolError> {
     if (from..=to).contains(&value) {
         return Ok(value);
@@ -150,7 +150,7 @@ pub(crate) fn within(name: &str, value: usize, from: usize, to: usize) -> Result
     Err(ToolError::argument(format!("{name}: {value} is not between {from} and {to}")))
 }
 
-/// The bound of a result. A small one still leaves room for the note that says what is missing.
+/// Returns the maximum length of a result. Even the smallest leaves room for the note about omitted text.
 pub(crate) fn max_chars(given: Option<usize>) -> Result<usize, ToolError> {
     match given {
         Some(0) => Err(ToolError::argument("max_chars: 0 shows nothing: give at least 1")),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{TextLine, all_lines, first_line, matching};
 use super::params::{pattern, within};
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use crate::text;
 use awaitty_terminal::ToolError;
@@ -24,7 +24,7 @@ struct Params {
     pattern: Option<String>,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
-    /// The newest bytes, escaped.
+    /// Return the newest bytes, escaped.
     #[serde(default)]
     raw: bool,
 }
@@ -40,11 +40,11 @@ struct LineOutput {
 struct Output {
     session_id: String,
     lines: Vec<LineOutput>,
-    /// Where to read on.
+    /// The `from_line` of the next call.
     next_line: u64,
-    /// The oldest line that is kept.
+    /// The oldest line still kept.
     first_line: u64,
-    /// Lines between from_line and the oldest that is kept.
+    /// The number of lines from from_line on that are no longer kept.
     lines_missed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     raw: Option<String>,
@@ -60,7 +60,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-/// Returns all lines up to the last that is not blank.
+/// Returns all lines up to the last one that is not blank.
 fn lines(screen: &Screen) -> Vec<TextLine> {
     let mut all = all_lines(screen, true);
     let end = all.iter().rposition(|line| !line.text.is_empty()).map_or(0, |last| last + 1);
@@ -98,7 +98,7 @@ fn read(screen: &Screen, params: &Params, limit: usize, pattern: Option<&Pattern
     }
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let limit =
         within("limit", params.limit.unwrap_or(policy::READ_LINES), 1, policy::READ_LINES_MAX)?;
     let pattern =
@@ -134,7 +134,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     Ok((output, text))
 }
 
-/// Leaves out the lines that would make the result too long; `next_line` says where to read on.
+/// Removes the lines that would make the result too long, and sets `next_line` to the first of them.
 fn bound_lines(output: &mut Output) {
     let mut chars = 0;
     let fits = |line: &LineOutput| {

@@ -4,13 +4,13 @@ use awaitty_core::{COLS_MAX, ROWS_MAX, Since};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::start;
 use super::outcome::WaitOutput;
 use super::params::within;
-use super::shown::Show;
-use super::wanted::WaitParam;
+use super::screen_output::ScreenMode;
+use super::wait_call::start;
+use super::wait_params::WaitParam;
 use super::writable::ensure_not_controlled;
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 
@@ -23,7 +23,7 @@ struct Params {
     cols: usize,
     /// 1 to 500.
     rows: usize,
-    /// Answer when one of these holds.
+    /// Return when one of these holds.
     wait: Option<WaitParam>,
 }
 
@@ -45,22 +45,22 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let (cols, rows) = (params.cols, params.rows);
     let signals = &context.sessions.signals;
-    let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
+    let request = params.wait.as_ref().map(|wait| wait.to_request(signals)).transpose()?;
     let entry = context.find(params.session_id.as_deref()).await?;
     ensure_not_controlled(&context, &entry).await?;
     let before = entry.handle.call(|driver| driver.session().frame().seq()).await;
     let before = before.ok_or_else(ToolError::gone)?;
     let seq = resize(&entry, cols, rows).await?;
-    let (wait, text) = match wanted {
-        Some(mut wanted) => {
-            // A program reacts to the size, not to input.
+    let (wait, text) = match request {
+        Some(mut request) => {
+            // The program reacts to the new size and not to input, so the default anchor is the frame before it.
             if params.wait.is_some_and(|wait| !wait.has_since()) {
-                wanted.since = Since::Frame(before);
+                request.since = Since::Frame(before);
             }
-            start(&context, &entry, &wanted, Show::Screen).await?
+            start(&context, &entry, &request, ScreenMode::Full).await?
         }
         None => (WaitOutput::at_seq(seq), format!("[{}] seq={seq} {cols}x{rows}", entry.label())),
     };
@@ -77,7 +77,7 @@ pub(crate) async fn resize(entry: &Entry, cols: usize, rows: usize) -> Result<u6
         return Err(ToolError::new(
             "denied",
             format!(
-                "the size of pane {pane} is tmux's, and the person's who looks at it: tmux resize-pane changes it"
+                "pane {pane} belongs to the user's tmux, which sets its size: use tmux resize-pane"
             ),
         ));
     }

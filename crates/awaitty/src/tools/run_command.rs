@@ -1,4 +1,4 @@
-//! `run_command`: a command in a shell, its output and its status, exactly.
+//! `run_command`: runs a command in a shell and returns exactly its output and exit status.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::command_output::{Bound, CommandOutput};
+use super::command_output::{CommandOutput, OutputLimit};
 use super::params::timeout;
 use super::wait_for_command::{start, wait};
 use super::writable::{ensure_not_controlled, ensure_writable};
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult, diagnosis};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
-use awaitty_terminal::shell::{self, Keys, Nonce};
-use awaitty_terminal::terminal::{Driver, Reader};
+use awaitty_terminal::shell::{self, CommandInput, Nonce};
+use awaitty_terminal::terminal::{Driver, InputReader};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,11 +27,11 @@ struct Params {
     session_id: Option<String>,
     /// One line or several.
     command: String,
-    /// Default 120000; then it goes on, see wait_for_command.
+    /// Default 120000; the command runs on: see wait_for_command.
     timeout_ms: Option<u64>,
     /// Characters of the output. Default 6000: the first 1500 and the last 4500.
     max_chars: Option<usize>,
-    /// Behind ssh, su or docker: first type a line that makes that shell tell where commands end.
+    /// Behind ssh, su or docker: first type a line that makes that shell mark where commands end.
     #[serde(default)]
     bootstrap: bool,
 }
@@ -45,102 +45,106 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-/// How soon it is looked again whether a shell that is not at its prompt is on its way there.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The interval between checks whether a shell is at its prompt.
+const PROMPT_POLL: Duration = Duration::from_millis(100);
 
-/// How soon it is looked again whether a line editor waits for keys: it draws a line in less.
-const LOOK_AT_EDITOR: Duration = Duration::from_millis(2);
+/// The interval between checks whether a line editor waits for keys. Drawing a line takes less.
+const EDITOR_POLL: Duration = Duration::from_millis(2);
 
-/// How often a shell is asked whether it takes a command.
-const ASKED_MAX: u32 = 5;
+/// The maximum number of times a shell is asked whether it takes a command.
+const ASK_ATTEMPTS: u32 = 5;
 
-/// Where a command can be run.
-enum Place {
-    /// In a shell that is at its prompt and tells what it does.
-    Shell(Nonce, shell::Kind),
-    /// Nowhere yet: a shell is on its way to its prompt, or will be at it soon.
-    Coming,
-    /// In a shell that does not tell; of this kind, if that is known.
+/// The shell that can run a command.
+enum Target {
+    /// An integrated shell at its prompt.
+    AtPrompt(Nonce, shell::Kind),
+    /// None yet: a shell is about to show its prompt.
+    NotReady,
+    /// A shell without integration, of this kind, if it is known.
     Foreign(Option<shell::Kind>),
 }
 
-async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
+async fn run(context: Context, params: Params) -> ToolResult<CommandOutput> {
     shell::check_command(&params.command)?;
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
-    let bound = Bound::new(params.max_chars)?;
+    let output_limit = OutputLimit::new(params.max_chars)?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    let id = deliver(&context, &entry, params.command, params.bootstrap, bound).await?;
-    wait(&context, &entry, id, timeout, bound, true).await
+    let id = deliver(&context, &entry, params.command, params.bootstrap, output_limit).await?;
+    wait(&context, &entry, id, timeout, output_limit, true).await
 }
 
-/// Hands a command to the shell of a session. Returns its number.
+/// Sends a command to the shell of a session. Returns its id.
 pub(super) async fn deliver(
     context: &Context,
     entry: &Arc<Entry>,
     command: String,
     bootstrap: bool,
-    bound: Bound,
+    output_limit: OutputLimit,
 ) -> Result<CommandId, ToolError> {
     ensure_not_controlled(context, entry).await?;
     ensure_writable(context, entry, false, false).await?;
-    // wait_for_command may be asked for more of it.
-    let chars = bound.chars().max(policy::limits().result_chars);
-    Asked { command, chars, bootstrap }.deliver(entry).await
+    // A later wait_for_command may return more of the output.
+    let chars = output_limit.chars().max(policy::limits().result_chars);
+    CommandRequest { command, chars, bootstrap }.deliver(entry).await
 }
 
-/// A command that is to be run.
+/// A command to run.
 #[derive(Clone, Debug)]
-struct Asked {
+struct CommandRequest {
     command: String,
+    /// The number of output characters that are kept.
     chars: usize,
     bootstrap: bool,
 }
 
-impl Asked {
-    /// Hands the command to the shell, and gives its number.
+impl CommandRequest {
+    /// Sends the command to the shell and returns its id.
     async fn deliver(&self, entry: &Arc<Entry>) -> Result<CommandId, ToolError> {
         let deadline = Instant::now() + policy::PROMPT_TIMEOUT;
-        let mut looked: Option<Instant> = None;
+        let mut last_check: Option<Instant> = None;
         loop {
-            match self.place(entry).await? {
-                Place::Shell(nonce, kind) => return self.hand_over(entry, nonce, kind).await,
-                Place::Foreign(kind) => return self.deliver_abroad(entry, kind).await,
-                Place::Coming if Instant::now() >= deadline => {
-                    return Err(not_at_prompt(entry).await);
+            match self.target(entry).await? {
+                Target::AtPrompt(nonce, kind) => {
+                    return self.deliver_at_prompt(entry, nonce, kind).await;
                 }
-                // Not for long, because another command may begin meanwhile; and not at once again where it is
-                // ready and yet not at a prompt, as an editor with an open quote is.
-                Place::Coming => {
-                    if let Some(looked) = looked {
-                        tokio::time::sleep_until(looked + LOOK_AGAIN).await;
+                Target::Foreign(kind) => return self.deliver_to_foreign(entry, kind).await,
+                Target::NotReady if Instant::now() >= deadline => {
+                    return Err(not_at_prompt_error(entry).await);
+                }
+                // The wait is short, because another command may start meanwhile. The pause prevents a busy loop when a
+                // program is ready but not at a prompt, like an editor with an open quote.
+                Target::NotReady => {
+                    if let Some(last_check) = last_check {
+                        tokio::time::sleep_until(last_check + PROMPT_POLL).await;
                     }
-                    looked = Some(Instant::now());
-                    wait_until_ready(entry, LOOK_AGAIN).await?;
+                    last_check = Some(Instant::now());
+                    wait_until_ready(entry, PROMPT_POLL).await?;
                 }
             }
         }
     }
 
-    async fn place(&self, entry: &Arc<Entry>) -> Result<Place, ToolError> {
+    async fn target(&self, entry: &Arc<Entry>) -> Result<Target, ToolError> {
         let bootstrap = self.bootstrap;
-        let place = entry.handle.call(move |driver| match driver.is_captured() {
-            true => Err(captured()),
-            false => Ok(place(driver, bootstrap)),
+        let target = entry.handle.call(move |driver| match driver.is_captured() {
+            true => Err(captured_error()),
+            false => Ok(find_target(driver, bootstrap)),
         });
-        match place.await.ok_or_else(ToolError::gone)?? {
-            Some(place) => Ok(place),
-            None => Err(not_at_prompt(entry).await),
+        match target.await.ok_or_else(ToolError::gone)?? {
+            Some(target) => Ok(target),
+            None => Err(not_at_prompt_error(entry).await),
         }
     }
 
-    /// Gives the command to a shell at its prompt.
-    async fn hand_over(
+    /// Sends the command to an integrated shell at its prompt.
+    async fn deliver_at_prompt(
         &self,
         entry: &Arc<Entry>,
         nonce: Nonce,
         kind: shell::Kind,
     ) -> Result<CommandId, ToolError> {
-        let Keys { first, rest, lines, shown } = shell::deliver(kind, &self.command);
+        let CommandInput { first, rest, typed_lines: lines, echoed_lines: shown } =
+            shell::command_input(kind, &self.command);
         let delivery = Delivery {
             rest,
             lines,
@@ -148,45 +152,45 @@ impl Asked {
             sentinel: false,
             ..self.delivery(&nonce, &self.command)
         };
-        // A shell without a line editor wants more by itself.
+        // A shell without a line editor is not asked: it prints continuation prompts.
         let ask = (kind != shell::Kind::Sh).then(|| first.clone());
         let echo = self.command.replace('\n', "\r") + "\r";
         let sent = entry.handle.call(move |driver| {
-            // Somebody else may have been faster.
+            // Another command may have started.
             if !driver.session().is_at_prompt() {
                 return Ok(None);
             }
-            // A shell with a line editor looks itself.
+            // A shell with a line editor checks this itself.
             if kind == shell::Kind::Sh && driver.session().is_half_typed() {
-                return Err(half_typed());
+                return Err(half_typed_error());
             }
             Ok(driver.deliver(kind, &first, &echo, delivery).map(Some)?)
         });
         let Some(id) = sent.await.ok_or_else(ToolError::gone)?? else {
-            return Err(not_at_prompt(entry).await);
+            return Err(not_at_prompt_error(entry).await);
         };
-        taken(entry, id, ask).await?;
+        wait_until_taken(entry, id, ask).await?;
         Ok(id)
     }
 
-    /// Gives the command to a shell that we did not start.
-    async fn deliver_abroad(
+    /// Sends the command to a shell without integration.
+    async fn deliver_to_foreign(
         &self,
         entry: &Arc<Entry>,
         kind: Option<shell::Kind>,
     ) -> Result<CommandId, ToolError> {
         let kind = match kind {
             Some(kind) => kind,
-            None => self.ask_kind(entry).await?,
+            None => self.probe_kind(entry).await?,
         };
-        // What is typed before the prompt is there would be shown twice.
+        // Input that is typed before the prompt would be echoed twice.
         let reader =
             entry.handle.call(|driver| driver.reader()).await.ok_or_else(ToolError::gone)?;
-        if reader != Some(Reader::Carrier) {
+        if reader != Some(InputReader::Carrier) {
             wait_until_ready(entry, policy::ANSWER_TIMEOUT).await?;
         } else {
-            // Of a shell far away only its screen tells when it is at its prompt again.
-            start(entry, Condition::Settled(LOOK_AGAIN), policy::ANSWER_TIMEOUT)
+            // For a remote shell, a quiet screen is the only evidence of a prompt.
+            start(entry, Condition::Settled(PROMPT_POLL), policy::ANSWER_TIMEOUT)
                 .await?
                 .ended()
                 .await;
@@ -195,23 +199,23 @@ impl Asked {
         if self.bootstrap {
             let lines = shell::bootstrap(kind, &nonce);
             let delivery = Delivery { sentinel: false, ..self.delivery(&nonce, "") };
-            let asked = type_lines(entry, kind, lines, delivery).await?;
+            let id = type_lines(entry, kind, lines, delivery).await?;
             let trusted = nonce.clone();
             let _ = entry.handle.call(move |driver| driver.trust_shell(&trusted, kind)).await;
-            if over_within(entry, asked, policy::ANSWER_TIMEOUT).await?.is_none() {
+            if wait_for_reply(entry, id, policy::ANSWER_TIMEOUT).await?.is_none() {
                 return Err(ToolError::new(
                     "not_at_prompt",
-                    "the shell did not come back to its prompt after the bootstrap line: snapshot shows why, \
-                     and without bootstrap each command brings its own marks",
+                    "the shell did not return to its prompt after the bootstrap line: check with snapshot, or call \
+                     again without bootstrap, so that each command is typed with its own marks",
                 ));
             }
-            return self.hand_over(entry, nonce, kind).await;
+            return self.deliver_at_prompt(entry, nonce, kind).await;
         }
         let lines = shell::sentinel(kind, &nonce, &self.command);
         type_lines(entry, kind, lines, self.delivery(&nonce, &self.command)).await
     }
 
-    /// A command whose marks come with it.
+    /// Returns the delivery of lines that print their own marks.
     fn delivery(&self, nonce: &Nonce, text: &str) -> Delivery {
         Delivery {
             nonce: nonce.as_str().to_owned(),
@@ -224,23 +228,23 @@ impl Asked {
         }
     }
 
-    /// Asks a shell what it is.
-    async fn ask_kind(&self, entry: &Arc<Entry>) -> Result<shell::Kind, ToolError> {
+    /// Types the probe and returns the kind of the shell.
+    async fn probe_kind(&self, entry: &Arc<Entry>) -> Result<shell::Kind, ToolError> {
         let nonce = new_nonce()?;
         let (lines, delivery) = (vec![shell::probe(&nonce)], self.delivery(&nonce, ""));
-        // Every shell can read it, so it goes as to the simplest.
-        let asked = type_lines(entry, shell::Kind::Sh, lines, delivery).await?;
-        match over_within(entry, asked, policy::ANSWER_TIMEOUT).await? {
-            Some(answer) => Ok(shell::kind_of(&answer)),
-            None => Err(ToolError::new(
-                "not_at_prompt",
-                format!(
-                    "nothing answered as a shell at its prompt would ({}); a line was typed to ask: snapshot \
-                     shows what became of it",
-                    entry.handle.call(|driver| super::why::doing(driver)).await.unwrap_or_default()
-                ),
-            )),
+        // Every shell can parse the probe, so it is typed as for the simplest kind.
+        let id = type_lines(entry, shell::Kind::Sh, lines, delivery).await?;
+        if let Some(reply) = wait_for_reply(entry, id, policy::ANSWER_TIMEOUT).await? {
+            return Ok(shell::kind_from_reply(&reply));
         }
+        let foreground = entry.handle.call(|driver| diagnosis::describe_foreground(driver)).await;
+        Err(ToolError::new(
+            "not_at_prompt",
+            format!(
+                "no shell at a prompt replied ({}). A probe line was typed: check with snapshot where it went",
+                foreground.unwrap_or_default()
+            ),
+        ))
     }
 }
 
@@ -251,17 +255,17 @@ async fn wait_until_ready(entry: &Arc<Entry>, timeout: Duration) -> Result<(), T
 }
 
 fn new_nonce() -> Result<Nonce, ToolError> {
-    Nonce::new().map_err(|error| ToolError::new("internal", format!("no randomness: {error}")))
+    Nonce::new().map_err(|error| ToolError::new("internal", format!("/dev/urandom: {error}")))
 }
 
-/// Where a command can be run now; `None` if nowhere.
-fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
+/// Returns the shell that can run a command; `None` if there is none.
+fn find_target(driver: &mut Driver, bootstrap: bool) -> Option<Target> {
     let session = driver.session();
     if session.exit().is_some() {
         return None;
     }
     if session.is_at_prompt() {
-        return driver.shell().map(|(nonce, kind)| Place::Shell(nonce, kind));
+        return driver.shell().map(|(nonce, kind)| Target::AtPrompt(nonce, kind));
     }
     if session.is_taking_command() {
         return None;
@@ -269,30 +273,33 @@ fn place(driver: &mut Driver, bootstrap: bool) -> Option<Place> {
     let session_depth = session.shell_depth();
     let (is_coming, has_shell) = (session.is_prompt_coming(), session.has_shell_terminal());
     if is_coming {
-        return Some(Place::Coming);
+        return Some(Target::NotReady);
     }
-    // For a moment nobody has the terminal, when one has ended and the shell has not taken it back.
-    let Some((found, reader)) = driver.look_around() else { return Some(Place::Coming) };
-    // What has the terminal is the shell itself, on its way to its prompt, as far as that can be told: of the
-    // shells that do not tell when a command begins, only that of the session is known.
+    // The terminal has no foreground process group for a moment, after a program ends and before the shell takes it
+    // back.
+    let Some((found, reader)) = driver.foreground_and_reader() else {
+        return Some(Target::NotReady);
+    };
+    // The foreground program is the shell itself, about to show its prompt. Of shells that do not mark the start of a
+    // command, only the session's own has a known PID.
     if has_shell && (session_depth > 1 || found.pid == driver.pid()) {
-        return Some(Place::Coming);
+        return Some(Target::NotReady);
     }
-    let is_foreign = bootstrap || shell::is_foreign(&found.name);
+    let is_foreign = bootstrap || shell::is_shell_or_carrier(&found.name);
     let kind = shell::Kind::of(&found.name);
-    let place = if reader.is_some() { Place::Foreign(kind) } else { Place::Coming };
-    (is_foreign || is_coming_back(driver)).then_some(place)
+    let target = if reader.is_some() { Target::Foreign(kind) } else { Target::NotReady };
+    (is_foreign || has_just_ended_sentinel(driver)).then_some(target)
 }
 
-/// Tells whether a shell that does not tell has just ended a command of ours: what printed the last mark may
-/// still have the terminal.
-fn is_coming_back(driver: &Driver) -> bool {
+/// Returns whether a shell without integration has just ended a command: the process that printed the last mark may
+/// still be in the foreground.
+fn has_just_ended_sentinel(driver: &Driver) -> bool {
     let last = driver.session().last_command().filter(|command| command.is_sentinel());
     let ended = last.and_then(|command| command.ended);
     ended.is_some_and(|ended| driver.now().since(ended) < policy::ANSWER_TIMEOUT)
 }
 
-/// Types lines, which have marks that carry the nonce; each once the one before was read.
+/// Types lines that print marks with the nonce, each after the shell has read the one before.
 async fn type_lines(
     entry: &Arc<Entry>,
     kind: shell::Kind,
@@ -303,7 +310,7 @@ async fn type_lines(
         let bracketed = driver.session().screen().has_bracketed_paste();
         let echo: String = lines.iter().map(|line| format!("{line}\r")).collect();
         let keys = lines.iter().map(|line| match bracketed {
-            // The space is typed, because fish drops one at the beginning of a paste.
+            // The space is typed, because fish drops one at the start of a paste.
             true => format!(" \x1b[200~{}\x1b[201~\r", line.trim_start()),
             false => format!("{line}\r"),
         });
@@ -313,39 +320,43 @@ async fn type_lines(
         driver.deliver(kind, &first, &echo, delivery)
     });
     let id = sent.await.ok_or_else(ToolError::gone)??;
-    taken(entry, id, None).await?;
+    wait_until_taken(entry, id, None).await?;
     Ok(id)
 }
 
-/// Waits until a line was answered, and gives what it was answered with.
-async fn over_within(
+/// Waits until a typed line has run and returns the reply in its mark.
+async fn wait_for_reply(
     entry: &Arc<Entry>,
     id: CommandId,
     timeout: Duration,
 ) -> Result<Option<String>, ToolError> {
     start(entry, Condition::Command(id), timeout).await?.ended().await;
-    let answer = entry.handle.call(move |driver| {
+    let reply = entry.handle.call(move |driver| {
         let command = driver.session().command(id)?;
         let is_over = command.is_over() && command.progress == Progress::Ended;
-        let answer = is_over.then(|| command.answer.clone().unwrap_or_default());
+        let reply = is_over.then(|| command.answer.clone().unwrap_or_default());
         driver.give_up(id);
-        answer
+        reply
     });
-    answer.await.ok_or_else(ToolError::gone)
+    reply.await.ok_or_else(ToolError::gone)
 }
 
-/// Waits until a shell has taken the command, or says why it did not. A line editor that was interrupted while it
-/// was asked may not have heard it, and is asked again once it has read everything; another shell, which may have
-/// lost the mark in its prompt, is given the rest at once.
-async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Option<Vec<u8>>) -> Result<(), ToolError> {
-    let (mut asked, mut left) = (0, if ask.is_some() { 1 } else { usize::MAX });
-    while asked < ASKED_MAX {
-        let timeout = policy::ANSWER_TIMEOUT / ASKED_MAX;
+/// Waits until a shell has taken the command. A line editor that was interrupted may have lost the key that asks, so it
+/// gets the key again once it has read all input; another shell may have lost the mark in its prompt, so it gets the
+/// rest of the command.
+async fn wait_until_taken(
+    entry: &Arc<Entry>,
+    id: CommandId,
+    ask: Option<Vec<u8>>,
+) -> Result<(), ToolError> {
+    let (mut attempts, mut left) = (0, if ask.is_some() { 1 } else { usize::MAX });
+    while attempts < ASK_ATTEMPTS {
+        let timeout = policy::ANSWER_TIMEOUT / ASK_ATTEMPTS;
         start(entry, Condition::Taken(id), timeout).await?.ended().await;
         let ask = ask.clone();
         let pieces = entry.handle.call(move |driver| {
             let pieces = driver.session().command(id).map_or(0, Command::pieces_left);
-            // What is read piece by piece takes its time.
+            // No retry while the number of pieces decreases.
             if pieces > 0 && pieces == left && driver.reader().is_some() {
                 let keys = ask.unwrap_or_else(|| driver.take_rest(id));
                 driver.type_keys(&keys);
@@ -355,7 +366,7 @@ async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Option<Vec<u8>>) -> Resul
         match pieces.await.ok_or_else(ToolError::gone)? {
             0 => break,
             pieces if pieces < left => left = pieces,
-            _ => asked += 1,
+            _ => attempts += 1,
         }
     }
     let progress = entry.handle.call(move |driver| {
@@ -369,51 +380,51 @@ async fn taken(entry: &Arc<Entry>, id: CommandId, ask: Option<Vec<u8>>) -> Resul
     });
     match progress.await.ok_or_else(ToolError::gone)? {
         Some((Progress::Refused, _)) => {
-            drawn_again(entry).await;
-            Err(half_typed())
+            wait_until_redrawn(entry).await;
+            Err(half_typed_error())
         }
         Some((Progress::Sent, true)) => Err(ToolError::new(
             "not_at_prompt",
-            "the shell shows its prompt but does not take commands from us; is it in a search or a menu? \
+            "the shell shows its prompt but takes no command; it may be in a search or a menu: \
              send_input with keys [\"ctrl+c\"] leaves it. Nothing was run",
         )),
         _ => Ok(()),
     }
 }
 
-/// Waits until a line editor has drawn its line again, which bash takes away while it looks at it.
-async fn drawn_again(entry: &Arc<Entry>) {
+/// Waits until a line editor has redrawn its line. bash erases it while a bound key runs a function.
+async fn wait_until_redrawn(entry: &Arc<Entry>) {
     let deadline = Instant::now() + policy::ANSWER_TIMEOUT;
     while Instant::now() < deadline
         && entry.handle.call(|driver| driver.reader()).await == Some(None)
     {
-        tokio::time::sleep_until(Instant::now() + LOOK_AT_EDITOR).await;
+        tokio::time::sleep_until(Instant::now() + EDITOR_POLL).await;
     }
 }
 
-fn captured() -> ToolError {
+fn captured_error() -> ToolError {
     ToolError::new(
         "unsupported",
-        "the pane's output is piped elsewhere (pipe-pane), so a shell's marks are not seen: type with send_input and \
-         wait for text, or end that pipe. Nothing was run",
+        "the pane's output is piped elsewhere (pipe-pane), so the shell's marks cannot be read: type with send_input \
+         and wait for text, or end that pipe. Nothing was run",
     )
 }
 
-fn half_typed() -> ToolError {
+fn half_typed_error() -> ToolError {
     ToolError::new(
         "not_at_prompt",
-        "something is typed at the prompt already: send_input with keys [\"ctrl+u\"] clears the line, or \
+        "the line at the prompt is not empty: send_input with keys [\"ctrl+u\"] clears it, or \
          \"enter\" runs it. Nothing was run",
     )
 }
 
-/// What is in the way of a command.
-async fn not_at_prompt(entry: &Arc<Entry>) -> ToolError {
-    let told = entry.handle.call(|driver| {
+/// Returns the error for a shell that is not at its prompt.
+async fn not_at_prompt_error(entry: &Arc<Entry>) -> ToolError {
+    let state = entry.handle.call(|driver| {
         let running = driver.session().running_command().map(|command| command.text.clone());
         (driver.session().exit().is_some(), running, driver.foreground())
     });
-    let Some((has_exited, running, foreground)) = told.await else { return ToolError::gone() };
+    let Some((has_exited, running, foreground)) = state.await else { return ToolError::gone() };
     if has_exited {
         return ToolError::new("exited", "the shell has exited: spawn another");
     }
@@ -422,13 +433,13 @@ async fn not_at_prompt(entry: &Arc<Entry>) -> ToolError {
         Some(found) => {
             format!("{:?} is in the foreground{running}; {}", found.name, found.words())
         }
-        None => format!("nothing is in the foreground{running}"),
+        None => format!("no program is in the foreground{running}"),
     };
     ToolError::new(
         "not_at_prompt",
         format!(
-            "the shell is not at its prompt: {what}. wait_for_command waits for a command's end, send_input talks \
-             to the program; if a shell is behind it, bootstrap: true asks for it"
+            "the shell is not at its prompt: {what}. wait_for_command waits for a command's end, send_input types \
+             to the program; if the program leads to another shell, bootstrap: true uses it"
         ),
     )
 }

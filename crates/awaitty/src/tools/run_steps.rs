@@ -1,4 +1,4 @@
-//! `run_steps`: several inputs in one call, each sent when the wait of the one before is met.
+//! `run_steps`: several inputs in one call, each sent after the previous wait is met.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,23 +11,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::answer::start;
-use super::command_output::Bound;
+use super::command_output::OutputLimit;
 use super::outcome::WaitOutput;
 use super::params::timeout;
 use super::pending::Retry;
 use super::run_command::deliver;
+use super::screen_output::{ScreenMode, header, show_since};
 use super::send_input::{self, perform};
-use super::shown::{Show, header, show_since};
 use super::state::StateOutput;
-use super::step::{Act, Step};
+use super::step::{Step, StepAction};
+use super::wait_call::start;
 use super::wait_for_command;
-use super::wanted::Wanted;
-use super::{Answer, Context, Kind, Tool};
+use super::wait_params::WaitRequest;
+use super::{Context, Kind, Tool, ToolResult};
 use crate::{policy, text};
 use awaitty_terminal::ToolError;
 
-/// Steps in one call. More than a person would do without a look at the screen.
+/// The maximum number of steps in one call: more than are useful without checking the screen.
 const STEPS_MAX: usize = 50;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,17 +35,17 @@ const STEPS_MAX: usize = 50;
 struct Params {
     /// Id or name.
     session_id: Option<String>,
-    /// Up to 50, each with input, keys, paste, submit, secret, wait as of send_input (default wait: at rest) or `run` (a
-    /// shell command); session_id to change terminals; wait alone.
+    /// Up to 50, each with input, keys, paste, submit, secret, wait as in send_input (default wait: at rest), or `run`
+    /// (a shell command), or only wait; session_id to change terminals.
     #[schemars(schema_with = "super::schema::objects")]
     steps: Vec<Value>,
-    /// "last" (default) or "each": what changed in all, or also after each.
+    /// "last" (default) or "each": show all changes at the end, or also after each step.
     show: Option<ShowParam>,
     /// For all steps. Default 60000.
     timeout_ms: Option<u64>,
 }
 
-/// What is shown.
+/// The steps whose changes are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum ShowParam {
@@ -64,18 +64,18 @@ impl JsonSchema for ShowParam {
     }
 }
 
-/// How a step ended.
+/// The result of a step.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 struct StepOutput {
-    /// As of send_input and run_command, or `refused`.
+    /// As in send_input and run_command, or `refused`.
     outcome: &'static str,
     elapsed_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     seq: Option<u64>,
-    /// Of `run`.
+    /// The exit status of `run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
-    /// Why it was not met.
+    /// The reason why its wait was not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
@@ -83,7 +83,7 @@ struct StepOutput {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     session_id: String,
-    /// Steps whose wait was met.
+    /// The number of steps whose wait was met.
     steps_done: usize,
     /// The step at which it stopped, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,13 +96,13 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "run_steps",
-        "Sends several inputs in one call, each when the wait of the one before is met; stops at the first that is not. Saves turns.",
+        "Sends several inputs in one call, each after the previous wait is met; stops at the first that is not. Saves turns.",
         Kind::Acts,
         run,
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let limit = timeout(params.timeout_ms, policy::STEPS_TIMEOUT)?;
     if !(1..=STEPS_MAX).contains(&params.steps.len()) {
         let count = params.steps.len();
@@ -111,10 +111,10 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let mut steps = Vec::new();
     for (index, given) in params.steps.iter().enumerate() {
         let step = Step::new(&context, params.session_id.as_deref(), given).await;
-        steps.push(step.map_err(|error| at(index, error))?);
+        steps.push(step.map_err(|error| error_at_step(index, error))?);
     }
     let started = Instant::now();
-    let mut running = Running {
+    let mut running = RunningSteps {
         deadline: started + limit,
         limit: context.call_limit.filter(|call| *call < limit).map(|call| started + call),
         show: params.show.unwrap_or_default(),
@@ -126,23 +126,23 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let (mut outcome, mut last) = ("met", None);
     for (index, step) in steps.iter().enumerate() {
         let result = running.step(index, step).await;
-        let StepResult { output, text, more } = result;
+        let StepResult { output, text, detail } = result;
         outcome = output.outcome;
-        running.note(index, step, &output, &text);
+        running.add_line(index, step, &output, &text);
         running.done.push(output);
-        last = Some((index, more));
+        last = Some((index, detail));
         if outcome != "met" {
             break;
         }
     }
-    let (index, more) = last.expect("there is a step");
+    let (index, detail) = last.expect("there is a step");
     let stopped = (outcome != "met").then_some(index);
-    running.finish(&steps, index, stopped, outcome, more).await
+    running.finish(&steps, index, stopped, outcome, detail).await
 }
 
-/// Says which step is wrong.
-fn at(index: usize, error: ToolError) -> ToolError {
-    // Some errors say it themselves.
+/// Adds the index of the step to an error.
+fn error_at_step(index: usize, error: ToolError) -> ToolError {
+    // Some errors end with this sentence already.
     let message = error.message.trim_end_matches(". Nothing was sent");
     ToolError::new(error.code, format!("steps[{index}]: {message}. Nothing was sent"))
 }
@@ -159,27 +159,27 @@ async fn first_frames(steps: &[Step]) -> Result<BTreeMap<String, Arc<Frame>>, To
     Ok(frames)
 }
 
-/// The end of a step.
+/// The result of a step and its text.
 struct StepResult {
     output: StepOutput,
-    /// What is shown of it besides its line.
+    /// The text below its line.
     text: String,
-    more: More,
+    detail: StepDetail,
 }
 
-/// What else the last step gives.
-enum More {
+/// The data of a step that the result of the call needs, if it is the last one.
+enum StepDetail {
     Wait(Box<WaitOutput>),
     Command(u64),
-    Nothing,
+    NotSent,
 }
 
-/// The call, while it runs.
-struct Running {
+/// A running call.
+struct RunningSteps {
     context: Context,
-    /// When the whole gives up.
+    /// The time of the timeout.
     deadline: Instant,
-    /// When the client would lose its patience.
+    /// The time after which the call must return `pending`.
     limit: Option<Instant>,
     show: ShowParam,
     before: BTreeMap<String, Arc<Frame>>,
@@ -187,8 +187,8 @@ struct Running {
     text: String,
 }
 
-impl Running {
-    /// Takes a step and waits.
+impl RunningSteps {
+    /// Runs a step and its wait.
     async fn step(&self, index: usize, step: &Step) -> StepResult {
         let now = Instant::now();
         let over = match self.limit {
@@ -197,46 +197,47 @@ impl Running {
             _ => None,
         };
         if let Some(outcome) = over {
-            let why = (outcome == "timeout").then(|| "timeout_ms is over; nothing was sent".into());
+            let why =
+                (outcome == "timeout").then(|| "timeout_ms has expired; nothing was sent".into());
             let output = StepOutput { outcome, why, ..StepOutput::default() };
-            return StepResult { output, text: String::new(), more: More::Nothing };
+            return StepResult { output, text: String::new(), detail: StepDetail::NotSent };
         }
         let left = self.limit.map(|limit| limit.saturating_duration_since(now));
         let context = Context { call_limit: left, ..self.context.clone() };
-        let taken = match &step.act {
-            Act::Run(command) => self.run_command(&context, step, command).await,
-            Act::Input(params) => self.send(&context, step, params).await,
-            Act::Nothing => self.wait(&context, step).await,
+        let result = match &step.action {
+            StepAction::Run(command) => self.run_command(&context, step, command).await,
+            StepAction::Input(params) => self.send(&context, step, params).await,
+            StepAction::WaitOnly => self.wait(&context, step).await,
         };
-        let mut result = taken.unwrap_or_else(|error| {
+        let mut result = result.unwrap_or_else(|error| {
             let why = Some(format!("{}: {}", error.code, error.message));
-            // The program ended after the step before.
+            // The program exited after the previous step.
             let outcome = if error.code == "exited" { "exited" } else { "refused" };
             let output = StepOutput { outcome, why, ..StepOutput::default() };
-            StepResult { output, text: String::new(), more: More::Nothing }
+            StepResult { output, text: String::new(), detail: StepDetail::NotSent }
         });
         result.output.elapsed_ms = now.elapsed().as_millis() as u64;
         result
     }
 
-    /// Returns what a step waits for: by default until the program is at rest.
-    fn wanted(&self, step: &Step) -> Result<Wanted, ToolError> {
+    /// Returns the wait of a step: by default until the program is at rest.
+    fn wait_request(&self, step: &Step) -> Result<WaitRequest, ToolError> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        let mut wanted = match &step.wait {
-            Some(wait) => wait.wanted(&self.context.sessions.signals)?,
-            None => Wanted::one(Condition::Rest, Since::Input, left),
+        let mut request = match &step.wait {
+            Some(wait) => wait.to_request(&self.context.sessions.signals)?,
+            None => WaitRequest::one(Condition::Rest, Since::Input, left),
         };
-        wanted.timeout = wanted.timeout.min(left);
-        if let Some(channel) = &mut wanted.channel {
-            channel.timeout = wanted.timeout;
+        request.timeout = request.timeout.min(left);
+        if let Some(channel) = &mut request.channel {
+            channel.timeout = request.timeout;
         }
-        Ok(wanted)
+        Ok(request)
     }
 
-    fn show(&self) -> fn(awaitty_core::Seq) -> Show {
+    fn screen_mode(&self) -> fn(awaitty_core::Seq) -> ScreenMode {
         match self.show {
-            ShowParam::Last => |_| Show::Nothing,
-            ShowParam::Each => Show::Diff,
+            ShowParam::Last => |_| ScreenMode::Omitted,
+            ShowParam::Each => ScreenMode::Diff,
         }
     }
 
@@ -246,10 +247,10 @@ impl Running {
         step: &Step,
         params: &send_input::Params,
     ) -> Result<StepResult, ToolError> {
-        let wanted = self.wanted(step)?;
+        let request = self.wait_request(step)?;
         let (output, text) =
-            perform(context, &step.entry, params, Some(wanted), self.show()).await?;
-        let mut result = self.waited(output.wait, text);
+            perform(context, &step.entry, params, Some(request), self.screen_mode()).await?;
+        let mut result = self.wait_result(output.wait, text);
         if let Some(word) = output.submit.filter(|word| *word != "submitted") {
             result.output.outcome = word;
         }
@@ -258,12 +259,12 @@ impl Running {
 
     async fn wait(&self, context: &Context, step: &Step) -> Result<StepResult, ToolError> {
         let seq = step.entry.handle.call(|driver| driver.session().frame().seq()).await;
-        let show = (self.show())(seq.ok_or_else(ToolError::gone)?);
-        let (output, text) = start(context, &step.entry, &self.wanted(step)?, show).await?;
-        Ok(self.waited(output, text))
+        let mode = (self.screen_mode())(seq.ok_or_else(ToolError::gone)?);
+        let (output, text) = start(context, &step.entry, &self.wait_request(step)?, mode).await?;
+        Ok(self.wait_result(output, text))
     }
 
-    fn waited(&self, wait: WaitOutput, text: String) -> StepResult {
+    fn wait_result(&self, wait: WaitOutput, text: String) -> StepResult {
         let output = StepOutput {
             outcome: wait.outcome.unwrap_or("met"),
             elapsed_ms: 0,
@@ -271,12 +272,12 @@ impl Running {
             exit_code: wait.exit.exit_code,
             why: wait.why.clone().or_else(|| wait.hint.clone()),
         };
-        // The line of the step says what the header would.
+        // The line of the step replaces the header.
         let text = match self.show {
             ShowParam::Last => String::new(),
             ShowParam::Each => text.split_once('\n').map_or("", |(_, rows)| rows).to_owned(),
         };
-        StepResult { output, text, more: More::Wait(Box::new(wait)) }
+        StepResult { output, text, detail: StepDetail::Wait(Box::new(wait)) }
     }
 
     async fn run_command(
@@ -285,14 +286,15 @@ impl Running {
         step: &Step,
         command: &str,
     ) -> Result<StepResult, ToolError> {
-        let bound = Bound::default();
-        let id = deliver(&self.context, &step.entry, command.to_owned(), false, bound).await?;
+        let output_limit = OutputLimit::default();
+        let id =
+            deliver(&self.context, &step.entry, command.to_owned(), false, output_limit).await?;
         if step.wait.is_some() {
             return self.wait(context, step).await;
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
         let (output, _) =
-            wait_for_command::wait(context, &step.entry, id, left, bound, true).await?;
+            wait_for_command::wait(context, &step.entry, id, left, output_limit, true).await?;
         let shown = match self.show {
             ShowParam::Each => text::framed(&output.output),
             ShowParam::Last => String::new(),
@@ -304,18 +306,19 @@ impl Running {
             exit_code: output.exit.exit_code,
             why: output.hint,
         };
-        Ok(StepResult { output: result, text: shown, more: More::Command(output.command_id) })
+        let detail = StepDetail::Command(output.command_id);
+        Ok(StepResult { output: result, text: shown, detail })
     }
 
     /// Adds the line of a step.
-    fn note(&mut self, index: usize, step: &Step, output: &StepOutput, text: &str) {
+    fn add_line(&mut self, index: usize, step: &Step, output: &StepOutput, text: &str) {
         let StepOutput { outcome, elapsed_ms, exit_code, why, .. } = output;
         let code = exit_code.map_or_else(String::new, |code| format!(" exit_code={code}"));
         let _ = writeln!(
             self.text,
             "{}. {}: {outcome}{code} after {elapsed_ms} ms",
             index + 1,
-            step.words()
+            step.describe()
         );
         if let Some(why) = why.as_ref().filter(|_| *outcome != "met") {
             let _ = writeln!(self.text, "{why}");
@@ -323,21 +326,21 @@ impl Running {
         self.text += text;
     }
 
-    /// Answers: what changed on the terminal of the last step since before the first.
+    /// Returns the result: the changes on the terminal of the last step since before the first step.
     async fn finish(
         self,
         steps: &[Step],
         index: usize,
         stopped: Option<usize>,
         outcome: &'static str,
-        more: More,
-    ) -> Answer<Output> {
+        detail: StepDetail,
+    ) -> ToolResult<Output> {
         let entry = Arc::clone(&steps[index].entry);
-        let again = (outcome == "pending").then(|| self.again(steps, index, &more));
+        let again = (outcome == "pending").then(|| self.retry(steps, index, &detail));
         let before = self.before.get(&entry.id).cloned();
-        let mut wait = match more {
-            More::Wait(wait) => *wait,
-            More::Command(_) | More::Nothing => WaitOutput::default(),
+        let mut wait = match detail {
+            StepDetail::Wait(wait) => *wait,
+            StepDetail::Command(_) | StepDetail::NotSent => WaitOutput::default(),
         };
         wait.outcome = Some(outcome);
         wait.again = again.unwrap_or_default();
@@ -374,17 +377,17 @@ impl Running {
         ))
     }
 
-    /// Returns how to go on: with the wait of the step that did not end, if it was sent, and with those after it.
-    fn again(&self, steps: &[Step], index: usize, more: &More) -> Retry {
+    /// Returns the call that continues: the wait of the step that did not end, if it was sent, and the later steps.
+    fn retry(&self, steps: &[Step], index: usize, detail: &StepDetail) -> Retry {
         let step = &steps[index];
-        let wait = match more {
-            More::Wait(_) => Some(
+        let wait = match detail {
+            StepDetail::Wait(_) => Some(
                 step.wait
                     .as_ref()
                     .map_or_else(|| json!({"ready": true}), |_| step.given["wait"].clone()),
             ),
-            More::Command(id) => Some(json!({"command": id})),
-            More::Nothing => None,
+            StepDetail::Command(id) => Some(json!({"command": id})),
+            StepDetail::NotSent => None,
         };
         let sent = usize::from(wait.is_some());
         let wait = wait.map(|wait| json!({"session_id": step.entry.id, "wait": wait}));

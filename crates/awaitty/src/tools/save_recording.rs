@@ -7,7 +7,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::record::{self, Format, Standing};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
@@ -21,7 +21,7 @@ struct Params {
     path: Option<String>,
     /// "asciicast", "txt" or "html"; default by `path`.
     format: Option<String>,
-    /// Of asciicast: 3 (default) or 2.
+    /// For asciicast: 3 (default) or 2.
     version: Option<u8>,
 }
 
@@ -29,17 +29,17 @@ struct Params {
 struct Output {
     session_id: String,
     format: &'static str,
-    /// Where it was saved.
+    /// The path of the saved file.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
-    /// What is recorded, as it is.
+    /// The path of the recording itself.
     recording: String,
     bytes: u64,
     events: usize,
     duration_ms: u64,
-    /// Nothing is missing.
+    /// Whether nothing is missing.
     complete: bool,
-    /// Why something is.
+    /// The reason why the recording ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -53,9 +53,9 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
-    let asked = params.path.as_deref().map(Path::new);
-    let format = Format::choose(params.format.as_deref(), params.version, asked)
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
+    let given_path = params.path.as_deref().map(Path::new);
+    let format = Format::choose(params.format.as_deref(), params.version, given_path)
         .map_err(ToolError::argument)?;
     let entry = context.find(params.session_id.as_deref()).await?;
     let look = |driver: &mut Driver| driver.recorded();
@@ -63,7 +63,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         let message = format!("{} is not recorded: spawn it with record: true", entry.label());
         return Err(ToolError::new("unsupported", message));
     };
-    // Nobody answers where the recording has ended early; the note says so.
+    // An error means that the recording ended early, and the note has the reason.
     let _ = recorded.await;
     let standing = entry.handle.call(|driver| driver.recording()).await.flatten();
     let Standing { path: recording, note, .. } = standing.ok_or_else(ToolError::gone)?;
@@ -90,7 +90,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let path = path.map(|path| path.display().to_string());
     let place = match &path {
         Some(path) => format!("saved in {path}"),
-        None => format!("not saved, give a path; it is recorded in {}", recording.display()),
+        None => format!("not saved: give a path. The recording is in {}", recording.display()),
     };
     let cut = note.as_ref().map(|note| format!("; it ended early: {note}")).unwrap_or_default();
     let text = format!(

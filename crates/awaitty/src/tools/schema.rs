@@ -1,7 +1,7 @@
-//! Schemas as a model should read them: every byte of the tool list is paid for in each conversation.
+//! Shortened JSON schemas: every byte of the tool list costs tokens in each conversation.
 //!
-//! What is generated from the types says more than is needed: the format of integers, that what may be
-//! left out may be null, a definition apart for each type.
+//! The schemas generated from the types contain more than a model needs: the format of integers, `null` for optional
+//! parameters, a separate definition for each type.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use rmcp::model::JsonObject;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// The fields of an output that are listed: the ones to decide by. Others may come with them.
+/// The result fields that schemas list: the ones a model decides by. Results may have others.
 const LISTED_FIELDS: [&str; 9] = [
     "exit_code",
     "lines",
@@ -22,8 +22,8 @@ const LISTED_FIELDS: [&str; 9] = [
     "sessions",
 ];
 
-/// The parameters whose names say all that a model needs to know.
-const CLEAR: [&str; 21] = [
+/// The parameters that need no description.
+const SELF_EXPLANATORY: [&str; 21] = [
     "args",
     "channel",
     "clear_env",
@@ -47,22 +47,22 @@ const CLEAR: [&str; 21] = [
     "ttl_ms",
 ];
 
-/// What is a number or a word.
+/// Returns the schema of a number or a word.
 pub(super) fn number_or_word(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"anyOf": [{"type": "integer"}, {"type": "string"}]})
 }
 
-/// What is a number or true.
+/// Returns the schema of a number or true.
 pub(super) fn number_or_true(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"anyOf": [{"type": "integer"}, {"type": "boolean"}]})
 }
 
-/// What is true, false or "selection".
+/// Returns the schema of true, false or "selection".
 pub(super) fn true_or_selection(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["selection"]}]})
 }
 
-/// A list of words and objects.
+/// Returns the schema of a list of words and objects.
 pub(super) fn words_or_objects(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({
         "type": "array",
@@ -70,17 +70,17 @@ pub(super) fn words_or_objects(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A list of objects.
+/// Returns the schema of a list of objects.
 pub(super) fn objects(_: &mut SchemaGenerator) -> Schema {
     schemars::json_schema!({"type": "array", "items": {"type": "object"}})
 }
 
-/// Of the input of a tool, in full: what the command line is made from.
+/// Returns the full schema of a tool's parameters. The command line is generated from it.
 pub(super) fn input(schema: &JsonObject) -> Arc<JsonObject> {
     Arc::new(object(shorten(&Value::Object(schema.clone()), schema.get("$defs"))))
 }
 
-/// Returns the input of a tool as the list of all tools has it: `send_input` explains `wait` for all of them.
+/// Returns the schema of a tool's parameters in the full list. Only `send_input` describes `wait`.
 pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     let mut short = JsonObject::clone(input);
     let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
@@ -91,18 +91,18 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     {
         id.remove("description");
     }
-    // Matters of taste; the command line has them.
+    // Rarely needed; the command line has them.
     for rare in ["font", "record_input", "version"] {
         fields.remove(rare);
     }
     if matches!(tool, "spawn" | "resize_session") {
-        fields.insert("wait".into(), json!({"type": "object", "description": "As of send_input"}));
+        fields.insert("wait".into(), json!({"type": "object", "description": "As in send_input"}));
     }
     Arc::new(short)
 }
 
-/// Returns the input of a tool as `--tools core` has it: without rare parameters, and without descriptions of those whose
-/// names say enough.
+/// Returns the schema of a tool's parameters for `--tools core`: without rare parameters, and without descriptions of
+/// self-explanatory ones.
 pub(super) fn brief(tool: &str, listed: &Arc<JsonObject>) -> Arc<JsonObject> {
     let mut short = JsonObject::clone(listed);
     let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
@@ -112,31 +112,32 @@ pub(super) fn brief(tool: &str, listed: &Arc<JsonObject>) -> Arc<JsonObject> {
         fields.remove(rare);
     }
     for (name, field) in fields.iter_mut() {
-        // What flags there are, and how long a wait waits, is said once.
-        let is_said_here = matches!(
+        // The list describes flags and timeouts once.
+        let is_described_here = matches!(
             (tool, name.as_str()),
             ("wait_for_text", "flags" | "timeout_ms") | ("run_command", "timeout_ms")
         );
-        if CLEAR.contains(&name.as_str()) && !is_said_here {
-            forget_description(field);
+        if SELF_EXPLANATORY.contains(&name.as_str()) && !is_described_here {
+            remove_description(field);
         }
     }
     if let Some(conditions) =
         fields.get_mut("wait").and_then(|wait| wait["properties"].as_object_mut())
     {
-        let clear = conditions.iter_mut().filter(|(name, _)| CLEAR.contains(&name.as_str()));
-        clear.for_each(|(_, field)| forget_description(field));
+        let clear =
+            conditions.iter_mut().filter(|(name, _)| SELF_EXPLANATORY.contains(&name.as_str()));
+        clear.for_each(|(_, field)| remove_description(field));
     }
     Arc::new(short)
 }
 
-fn forget_description(field: &mut Value) {
+fn remove_description(field: &mut Value) {
     if let Some(field) = field.as_object_mut() {
         field.remove("description");
     }
 }
 
-/// Returns the output of a tool as the list of all tools has it: the kinds of the fields to decide by.
+/// Returns the schema of a tool's result in the full list: the types of the most important fields.
 pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
     let whole = shorten(&Value::Object(schema.clone()), schema.get("$defs"));
     let kind = |field: &Value| match field["type"].as_str() {
@@ -154,7 +155,7 @@ pub(super) fn output(schema: &JsonObject) -> Arc<JsonObject> {
     Arc::new(output)
 }
 
-/// Returns the output of a tool as `--tools core` has it: an object.
+/// Returns the schema of any result for `--tools core`: an object.
 pub fn any_output() -> Arc<JsonObject> {
     Arc::new(object(json!({"type": "object"})))
 }
@@ -166,7 +167,7 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-/// Puts definitions where they are used, and leaves out what says nothing.
+/// Inlines definitions and removes what a model does not need.
 fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
     let Value::Object(fields) = schema else { return schema.clone() };
     let name = fields.get("$ref").and_then(|path| path.as_str()?.strip_prefix("#/$defs/"));
@@ -185,11 +186,11 @@ fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
             ("description", Value::String(text)) => {
                 json!(text.strip_suffix('.').unwrap_or(text).replace('\n', " "))
             }
-            // That others are refused is said by the refusal.
+            // The error for an unknown parameter is enough.
             ("additionalProperties", Value::Bool(_)) => continue,
             ("$defs" | "$schema" | "title" | "format" | "default", _) => continue,
             ("minimum", minimum) if minimum == &json!(0) => continue,
-            // What it is was said by its name, or is said by the text of the result.
+            // The name, or the error for a larger value, is enough.
             ("maximum", _) => continue,
             ("type", Value::Array(kinds)) => {
                 let kind = kinds.iter().find(|kind| *kind != "null");
@@ -209,7 +210,7 @@ fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
     Value::Object(short)
 }
 
-/// What is left of a choice whose other side is null.
+/// Returns the other alternative of a choice between a type and null.
 fn only_choice(fields: &Map<String, Value>) -> Option<&Value> {
     let all = fields.get("anyOf").or_else(|| fields.get("oneOf"))?.as_array()?;
     let mut real = all.iter().filter(|choice| choice["type"] != "null");

@@ -7,8 +7,8 @@ use awaitty_core::{Cursor, Frame};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shown::header;
-use super::{Context, Image, Kind, Tool};
+use super::screen_output::header;
+use super::{Context, ImageContent, Kind, Tool};
 use crate::render::{self, Colors, Font, Options, Picture, SCALES, Theme};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
@@ -26,7 +26,7 @@ struct Params {
     theme: Option<String>,
     /// Default true.
     show_cursor: Option<bool>,
-    /// A new file, instead of an image here.
+    /// A new file, instead of an image in the result.
     path: Option<String>,
     /// A .ttf or .otf file to draw with.
     font: Option<String>,
@@ -66,7 +66,7 @@ impl Format {
 }
 
 pub(super) fn tool() -> Tool {
-    // Of an image nothing structured is given, and clients would miss what was promised.
+    // A result with an image has no structured content, and clients reject it if a schema was listed.
     let tool = super::tool(
         "screenshot",
         "Takes a picture of the screen; snapshot gives its text.",
@@ -76,16 +76,16 @@ pub(super) fn tool() -> Tool {
     Tool { output: None, ..tool }
 }
 
-/// What is asked for, once it is known to make sense.
-struct Asked {
+/// The checked parameters.
+struct PictureRequest {
     format: Format,
     scale: f32,
     theme: Theme,
     font: Font,
 }
 
-impl Asked {
-    fn new(params: &Params) -> Result<Asked, ToolError> {
+impl PictureRequest {
+    fn new(params: &Params) -> Result<PictureRequest, ToolError> {
         let ending = params.path.as_deref().map(Path::new).and_then(Path::extension);
         let format = match (params.format.as_deref(), ending.and_then(|ending| ending.to_str())) {
             (Some("png"), _) => Format::Png,
@@ -93,7 +93,7 @@ impl Asked {
             (None, _) => Format::Png,
             (Some(other), _) => {
                 return Err(ToolError::argument(format!(
-                    "format: {other:?} is neither \"png\" nor \"svg\""
+                    "format: {other:?} is invalid: use \"png\" or \"svg\""
                 )));
             }
         };
@@ -102,7 +102,7 @@ impl Asked {
             "light" => Theme::Light,
             other => {
                 return Err(ToolError::argument(format!(
-                    "theme: {other:?} is neither \"dark\" nor \"light\""
+                    "theme: {other:?} is invalid: use \"dark\" or \"light\""
                 )));
             }
         };
@@ -110,14 +110,14 @@ impl Asked {
         if !SCALES.contains(&scale) {
             let (least, most) = (SCALES.start(), SCALES.end());
             return Err(ToolError::argument(format!(
-                "scale: {scale} is not from {least} to {most}"
+                "scale: {scale} is not between {least} and {most}"
             )));
         }
         let font = match &params.font {
             Some(path) => Font::from_file(Path::new(path)).map_err(ToolError::argument)?,
             None => Font::default(),
         };
-        Ok(Asked { format, scale, theme, font })
+        Ok(PictureRequest { format, scale, theme, font })
     }
 
     fn draw(
@@ -137,9 +137,9 @@ impl Asked {
 async fn run(
     context: Context,
     params: Params,
-) -> Result<(Output, String, Option<Image>), ToolError> {
-    let asked = Asked::new(&params)?;
-    let (format, theme) = (asked.format, asked.theme);
+) -> Result<(Output, String, Option<ImageContent>), ToolError> {
+    let request = PictureRequest::new(&params)?;
+    let (format, theme) = (request.format, request.theme);
     let entry = context.find(params.session_id.as_deref()).await?;
     let look = move |driver: &mut Driver| {
         let session = driver.session();
@@ -151,20 +151,20 @@ async fn run(
     let head = header(&entry, &frame, format.name());
     let seq = frame.seq().0;
     let path = params.path.clone();
-    // It takes milliseconds, and the first time the fonts of the system may be read.
-    let made = tokio::task::spawn_blocking(move || {
-        let picture = asked.draw(&frame, cursor, colors).map_err(ToolError::argument)?;
+    // Drawing takes milliseconds, and the first time it may read the system's fonts.
+    let drawn = tokio::task::spawn_blocking(move || {
+        let picture = request.draw(&frame, cursor, colors).map_err(ToolError::argument)?;
         let written =
             path.map(|path| context.sessions.folders().write(&path, &picture.bytes)).transpose()?;
         Ok::<_, ToolError>((picture, written))
     });
     let (picture, written) =
-        made.await.map_err(|error| ToolError::new("internal", error.to_string()))??;
+        drawn.await.map_err(|error| ToolError::new("internal", error.to_string()))??;
     let path = written.map(|path| path.display().to_string());
     let place = path.as_ref().map(|path| format!(" in {path}")).unwrap_or_default();
     let text = format!("{head} {}x{} pixels{place}", picture.width, picture.height);
     let Picture { width, height, bytes } = picture;
-    let image = path.is_none().then(|| Image { mime: format.mime(), bytes });
+    let image = path.is_none().then(|| ImageContent { mime: format.mime(), bytes });
     let session_id = entry.id.clone();
     let output = Output { session_id, seq, format: format.name(), width, height, path };
     Ok((output, text, image))
@@ -180,7 +180,7 @@ mod tests {
     fn scales_have_limits() {
         for (scale, is_fit) in [(0.5, true), (0.49, false), (8.0, true), (8.01, false)] {
             let params: Params = serde_json::from_value(json!({ "scale": scale })).unwrap();
-            assert_eq!(Asked::new(&params).is_ok(), is_fit, "{scale}");
+            assert_eq!(PictureRequest::new(&params).is_ok(), is_fit, "{scale}");
         }
     }
 }

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{TextLine, all_lines, first_line, matching};
 use super::params::{max_chars, pattern, within};
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use crate::text;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// A regex for each line.
+    /// Regex, matched against each line.
     pattern: String,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
@@ -26,7 +26,7 @@ struct Params {
     scrollback: Option<bool>,
     /// Lines before and after each match. Default 2.
     context: Option<usize>,
-    /// Of the text. Default 2000.
+    /// Length of the text. Default 2000.
     max_chars: Option<usize>,
 }
 
@@ -38,10 +38,11 @@ struct MatchLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<usize>,
     text: String,
-    /// The lines around it.
+    /// The lines before it.
     before: Vec<String>,
+    /// The lines after it.
     after: Vec<String>,
-    /// Of a line that is wrapped and matches only as a whole: all of it.
+    /// The full text of a wrapped line that matches only as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     unwrapped: Option<String>,
 }
@@ -56,11 +57,11 @@ impl MatchLine {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     matches: Vec<MatchLine>,
-    /// There are more than are given.
+    /// Whether matches are left out.
     truncated: bool,
-    /// How many there are in all.
+    /// The total number of matches.
     count: usize,
-    /// The oldest line that is kept of each session whose first lines are not.
+    /// The oldest line still kept, for each session whose first lines are gone.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     first_line: BTreeMap<String, u64>,
 }
@@ -74,7 +75,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let pattern = pattern(&params.pattern, params.flags.as_deref())?;
     let around = within("context", params.context.unwrap_or(2), 0, 20)?;
     let scrollback = params.scrollback.unwrap_or(true);
@@ -99,7 +100,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
 }
 
 impl Output {
-    /// Adds the lines of a session that match, as many as a result may have.
+    /// Adds the matching lines of a session, as many as a result may have.
     fn add(&mut self, session_id: &str, lines: &[TextLine], pattern: &Pattern, around: usize) {
         for (i, unwrapped) in matching(lines, pattern) {
             self.count += 1;
@@ -125,22 +126,22 @@ impl Output {
         }
     }
 
-    /// Returns the matches with the lines around them, for a reader: `N:` before a match, `N-` before the others.
+    /// Returns the matches with the lines around them as text: `N:` before a match, `N-` before other lines.
     fn describe(&self, max: usize) -> String {
         let mut text = format!("{} matches\n", self.count);
         for (session, first) in &self.first_line {
             let _ = writeln!(text, "{session}: lines before {first} are no longer kept");
         }
-        let mut said: Option<(&str, u64)> = None;
+        let mut last_shown: Option<(&str, u64)> = None;
         let mut shown = 0;
         for found in &self.matches {
-            let block = found.block(said);
+            let block = found.block(last_shown);
             if text.chars().count() + block.chars().count() > max && shown > 0 {
                 break;
             }
             text += &block;
             shown += 1;
-            said = Some((&found.session_id, found.line + found.after.len() as u64));
+            last_shown = Some((&found.session_id, found.line + found.after.len() as u64));
         }
         if shown < self.count {
             let next = self.matches.get(shown).map_or_else(String::new, |next| {
@@ -154,12 +155,12 @@ impl Output {
 }
 
 impl MatchLine {
-    /// Returns the line and those around it, without the ones that were said before.
-    fn block(&self, said: Option<(&str, u64)>) -> String {
+    /// Returns the line and those around it, without lines up to `last_shown`.
+    fn block(&self, last_shown: Option<(&str, u64)>) -> String {
         let first = self.line - (self.before.len() as u64).min(self.line);
-        let until = said.filter(|(id, _)| *id == self.session_id).map_or(0, |(_, line)| line);
+        let until = last_shown.filter(|(id, _)| *id == self.session_id).map_or(0, |(_, line)| line);
         let mut block = String::new();
-        if said.is_some() && (until == 0 || until + 1 < first) {
+        if last_shown.is_some() && (until == 0 || until + 1 < first) {
             block.push_str("--\n");
         }
         if until == 0 {

@@ -7,16 +7,16 @@ use awaitty_core::{Frame, Key, Screen, Seq, encode_mouse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{act, show_screen, start};
-use super::mouse::{Click, MouseItem};
+use super::mouse::{MouseInput, MouseItem};
 use super::outcome::WaitOutput;
+use super::screen_output::{ScreenMode, header, show_frame};
 use super::secret::{ask_person, check_reader, not_declared, wait_for_reader};
-use super::shown::{Show, header, show_frame};
 use super::state::StateOutput;
-use super::submit::{Submitted, submit};
-use super::wanted::{WaitParam, Wanted};
+use super::submit::{SubmitResult, submit};
+use super::wait_call::{act, show_screen, start};
+use super::wait_params::{WaitParam, WaitRequest};
 use super::writable::{ensure_not_controlled, ensure_writable};
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::secrets::Secret;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
@@ -30,25 +30,26 @@ pub(super) struct Params {
     pub(super) session_id: Option<String>,
     /// Text to type; `\n` is Enter.
     pub(super) input: Option<String>,
-    /// Keystrokes after `input`: "enter", "ctrl+c", "down", "f5", a character; or {"text": …}, {"paste": …},
-    /// {"mouse": {"row", "col"} or {"text": regex}, "button": left|middle|right|wheel_up|wheel_down, "action": click|press|release|move}.
+    /// Keystrokes after `input`: "enter", "ctrl+c", "down", "f5", a character; or {"text": …}, {"paste": …}, {"mouse":
+    /// {"row", "col"} or {"text": regex}, "button": left|middle|right|wheel_up|wheel_down, "action":
+    /// click|press|release|move}.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::words_or_objects")]
     pub(super) keys: Vec<KeyParam>,
     /// `input` goes as one bracketed paste.
     #[serde(default)]
     pub(super) paste: bool,
-    /// A secret that the operator declared, typed first, while echo is off and the program reads; or the person attached is
-    /// asked.
+    /// Name of a secret that the operator declared; typed first, once echo is off and the program reads. If not
+    /// declared, the attached person is asked.
     pub(super) secret: Option<String>,
-    /// Type or paste `input`, see it arrive, press Enter, see it taken.
+    /// Type or paste `input`, check that it arrived, press Enter, check that it was taken.
     #[serde(default)]
     pub(super) submit: bool,
-    /// Answer when one of these holds.
+    /// Return when one of these holds.
     pub(super) wait: Option<WaitParam>,
     /// Show only what changed. Default true.
     pub(super) diff: Option<bool>,
-    /// Type into the tmux pane that we run in ourselves.
+    /// Type even into the tmux pane that awaitty itself runs in.
     #[serde(default)]
     #[schemars(skip)]
     pub(super) force: bool,
@@ -58,7 +59,7 @@ pub(super) struct Params {
     pub(super) leave_copy_mode: bool,
 }
 
-/// A key or something else to send.
+/// An entry of `keys`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum KeyParam {
@@ -84,24 +85,24 @@ pub(super) struct PasteParam {
 pub(super) struct Output {
     session_id: String,
     sent_bytes: usize,
-    /// What came of `submit`: `submitted`, `not_echoed`, `swallowed`, `no_reaction` or `closed`.
+    /// The result of `submit`: `submitted`, `not_echoed`, `swallowed`, `no_reaction` or `closed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) submit: Option<&'static str>,
     #[serde(flatten)]
     pub(super) wait: WaitOutput,
 }
 
-/// What is to be sent, before it is known for which modes.
+/// Input before it is encoded for the modes of the terminal.
 pub(super) enum Item {
-    /// Typed where nobody sees it.
+    /// A secret, typed while echo is off.
     Secret(Secret),
-    /// Text, which goes in one write.
+    /// The text of `input`, sent in one write.
     Input(String),
-    /// Text that is an entry of `keys`.
+    /// Text in an entry of `keys`.
     Typed(String),
     Pasted(String),
     Key(Key),
-    Mouse(Click),
+    Mouse(MouseInput),
 }
 
 pub(super) fn tool() -> Tool {
@@ -119,7 +120,7 @@ fn items(sessions: &Sessions, params: &Params) -> Result<Vec<Item>, ToolError> {
         let secret = sessions.secret(name).ok_or_else(|| not_declared(name))?;
         items.push(Item::Secret(secret.clone()));
         if params.input.is_none() && params.keys.is_empty() {
-            // What else is there to do with a password?
+            // A secret alone is a password prompt, which needs Enter.
             items.push(Item::Input("\r".to_owned()));
         }
     }
@@ -132,25 +133,25 @@ fn items(sessions: &Sessions, params: &Params) -> Result<Vec<Item>, ToolError> {
             KeyParam::Name(name) => Item::Key(Key::parse(name)?),
             KeyParam::Text(item) => Item::Typed(item.text.clone()),
             KeyParam::Paste(item) => Item::Pasted(item.paste.clone()),
-            KeyParam::Mouse(item) => Item::Mouse(Click::new(&item.mouse)?),
+            KeyParam::Mouse(item) => Item::Mouse(MouseInput::new(&item.mouse)?),
         });
     }
     if items.is_empty() {
         return Err(ToolError::argument(
-            "input: give input or keys; to wait without typing, call a wait",
+            "input: give input or keys; to wait without typing, call a wait_for_ tool",
         ));
     }
     Ok(items)
 }
 
-/// Returns the parts to send, for the modes in force, and the text of them that can be echoed.
+/// Encodes the input for the current modes. Returns the parts to send, and the text that the terminal may echo.
 fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolError> {
     let (mut parts, mut echo) = (Vec::new(), String::new());
     for item in items {
         let (bytes, kind) = match item {
             Item::Secret(secret) => (secret.value().as_bytes().to_vec(), PartKind::Text),
             Item::Input(text) | Item::Typed(text) => {
-                // Enter is a carriage return; the line discipline makes of it what the program wants.
+                // Enter is a carriage return, which the line discipline may convert.
                 let typed = text.replace("\r\n", "\r").replace('\n', "\r");
                 echo += &typed;
                 let is_input = matches!(item, Item::Input(_));
@@ -170,7 +171,7 @@ fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolEr
             Item::Key(key) => {
                 let key = key.encode(screen);
                 let typed = std::str::from_utf8(&key).unwrap_or_default();
-                // Other keys are not echoed as themselves, and what follows them may stand elsewhere.
+                // Other keys are not echoed as themselves, and may move the cursor.
                 let is_typed = typed == "\r" || !typed.contains(char::is_control);
                 echo += if is_typed { typed } else { "\x1b" };
                 let kind = if key == b"\x1b" { PartKind::Escape } else { PartKind::Key };
@@ -187,16 +188,17 @@ fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolEr
     Ok((parts, echo))
 }
 
-/// What was sent, and the frame before it.
+/// The result of sending input.
 pub(super) struct Sent {
     pub(super) bytes: usize,
+    /// The frame before the input.
     pub(super) before: Seq,
-    /// A line was ended where nobody sees what is typed.
+    /// Whether a line was completed while echo was off.
     pub(super) is_hidden_line: bool,
 }
 
 impl Sent {
-    /// Of nothing.
+    /// Returns the result for no input.
     pub(super) fn nothing(frame: &Frame) -> Sent {
         Sent { bytes: 0, before: frame.seq(), is_hidden_line: false }
     }
@@ -221,12 +223,12 @@ pub(super) fn send(
     let is_hidden_line =
         driver.reads_secret() && parts.iter().any(|part| part.bytes.contains(&b'\r'));
     let sent = driver.send_parts(parts, &echo);
-    // The length of a secret is left out, in an error too.
+    // The length of a secret must not be in the result or in an error.
     let bytes = match (sent, secret) {
         (Err(SendError::LineTooLong { .. }), Some(_)) => {
             return Err(ToolError::new(
                 "limit_reached",
-                "secret: with `input` the line is longer than the terminal hands over: send `input` apart. Nothing was sent",
+                "secret: together with `input` the line is too long for the terminal: send `input` in another call. Nothing was sent",
             ));
         }
         (sent, secret) => sent? - secret.map_or(0, |secret| secret.value().len()),
@@ -235,7 +237,7 @@ pub(super) fn send(
     Ok(Sent { bytes, before, is_hidden_line })
 }
 
-/// Sends to a session; a person may be at it.
+/// Sends input to a session. A hidden line answers the question that an attached person is asked.
 fn send_to(
     context: &Context,
     entry: &Entry,
@@ -249,34 +251,35 @@ fn send_to(
     Ok(sent)
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let signals = &context.sessions.signals;
-    let wanted = params.wait.as_ref().map(|wait| wait.wanted(signals)).transpose()?;
+    let request = params.wait.as_ref().map(|wait| wait.to_request(signals)).transpose()?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    let show = if params.diff.unwrap_or(true) { Show::Diff } else { |_| Show::Screen };
-    perform(&context, &entry, &params, wanted, show).await
+    let mode = if params.diff.unwrap_or(true) { ScreenMode::Diff } else { |_| ScreenMode::Full };
+    perform(&context, &entry, &params, request, mode).await
 }
 
-/// Checks what can be checked before anything is sent.
+/// Checks the parameters before anything is sent.
 pub(super) fn check(context: &Context, params: &Params) -> Result<(), ToolError> {
-    // A secret that is not declared may be typed by a person.
+    // A person may type a secret that is not declared.
     let sessions = &context.sessions;
     let is_asked = params.secret.as_ref().is_some_and(|name| sessions.secret(name).is_none());
     if params.submit && (params.input.is_none() || !params.keys.is_empty()) {
-        return Err(submits_input());
+        return Err(submit_error());
     }
     if is_asked { Ok(()) } else { items(sessions, params).map(drop) }
 }
 
-/// Sends the input to a session, and waits. `show` says how the screen is shown, given the frame before the input.
+/// Sends the input to a session and waits. `mode` returns the form of the screen in the result, given the frame before
+/// the input.
 pub(super) async fn perform(
     context: &Context,
     entry: &Arc<Entry>,
     params: &Params,
-    wanted: Option<Wanted>,
-    show: fn(Seq) -> Show,
-) -> Answer<Output> {
-    // Whoever types by way of a person is not in their way.
+    request: Option<WaitRequest>,
+    mode: fn(Seq) -> ScreenMode,
+) -> ToolResult<Output> {
+    // Input by the attached person is allowed while they have control.
     if params.secret.is_none() {
         ensure_not_controlled(context, entry).await?;
     }
@@ -285,47 +288,47 @@ pub(super) async fn perform(
         && context.sessions.secret(name).is_none()
         && (entry.people.is_typed(name) || entry.people.is_anybody_there().await)
     {
-        return ask_person(context, entry, params, name, wanted, show).await;
+        return ask_person(context, entry, params, name, request, mode).await;
     }
     let items = items(&context.sessions, params)?;
     if params.secret.is_some() {
         wait_for_reader(entry).await?;
     }
     if params.submit {
-        return run_submit(context, entry, params, wanted, show).await;
+        return run_submit(context, entry, params, request, mode).await;
     }
     let (at, of_call) = (Arc::clone(entry), context.clone());
-    let Some(wanted) = wanted else {
+    let Some(request) = request else {
         let sent = entry.handle.call(move |driver| {
             let sent = send_to(&of_call, &at, driver, &items)?;
             let frame = Arc::clone(driver.session().frame());
             let mut output = WaitOutput::at(&frame);
             output.state = StateOutput::of_control(driver);
             let words = format!("sent {} bytes{}", sent.bytes, output.state.words());
-            if let Show::Screen = show(sent.before) {
-                show_frame(driver, &frame, Show::Screen, &mut output);
+            if let ScreenMode::Full = mode(sent.before) {
+                show_frame(driver, &frame, ScreenMode::Full, &mut output);
             }
             Ok::<_, ToolError>((sent, (output, header(&at, &frame, &words))))
         });
         let (sent, waited) = sent.await.ok_or_else(ToolError::gone)??;
-        return Ok(answer(entry, &sent, waited));
+        return Ok(send_result(entry, &sent, waited));
     };
     let send = move |driver: &mut Driver| {
         let sent = send_to(&of_call, &at, driver, &items)?;
-        let show = show(sent.before);
-        Ok((sent, show))
+        let mode = mode(sent.before);
+        Ok((sent, mode))
     };
-    let (sent, waited) = act(context, entry, &wanted, send).await?;
-    Ok(answer(entry, &sent, waited))
+    let (sent, waited) = act(context, entry, &request, send).await?;
+    Ok(send_result(entry, &sent, waited))
 }
 
-fn submits_input() -> ToolError {
+fn submit_error() -> ToolError {
     ToolError::argument(
-        "submit: it types `input` and presses Enter: leave out keys and secret, and give input",
+        "submit: it types `input` and presses Enter: give input, and leave out keys and secret",
     )
 }
 
-pub(super) fn answer(
+pub(super) fn send_result(
     entry: &Entry,
     sent: &Sent,
     (wait, text): (WaitOutput, String),
@@ -333,24 +336,24 @@ pub(super) fn answer(
     (Output { session_id: entry.id.clone(), sent_bytes: sent.bytes, submit: None, wait }, text)
 }
 
-/// Submits the input, and then waits if it was taken.
+/// Submits the input, and waits if the program took it.
 async fn run_submit(
     context: &Context,
     entry: &Arc<Entry>,
     params: &Params,
-    wanted: Option<Wanted>,
-    show: fn(Seq) -> Show,
-) -> Answer<Output> {
+    request: Option<WaitRequest>,
+    mode: fn(Seq) -> ScreenMode,
+) -> ToolResult<Output> {
     let (Some(input), None, true) = (&params.input, &params.secret, params.keys.is_empty()) else {
-        return Err(submits_input());
+        return Err(submit_error());
     };
     let (sent, submitted) = submit(context, entry, input).await?;
-    let show = show(sent.before);
-    let wanted = wanted.filter(|_| submitted == Submitted::Yes);
-    let (mut wait, text) = then_wait(context, entry, wanted, show, submitted.word()).await?;
+    let mode = mode(sent.before);
+    let request = request.filter(|_| submitted == SubmitResult::Taken);
+    let (mut wait, text) = then_wait(context, entry, request, mode, submitted.word()).await?;
     let hint = submitted.hint();
     wait.hint = hint.map(str::to_owned).or(wait.hint);
-    if submitted == Submitted::Closed {
+    if submitted == SubmitResult::Closed {
         wait.closed = Some(true);
         wait.exit.exited = Some(true);
     }
@@ -358,21 +361,21 @@ async fn run_submit(
         Some(hint) => format!("{text}\n{hint}"),
         None => text,
     };
-    let (mut output, text) = answer(entry, &sent, (wait, text));
+    let (mut output, text) = send_result(entry, &sent, (wait, text));
     output.submit = Some(submitted.word());
     Ok((output, text))
 }
 
-/// Waits for what is wanted after something was sent, or says what the screen shows.
+/// Waits as requested after input was sent; without a request, returns the screen.
 pub(super) async fn then_wait(
     context: &Context,
     entry: &Arc<Entry>,
-    wanted: Option<Wanted>,
-    show: Show,
+    request: Option<WaitRequest>,
+    mode: ScreenMode,
     outcome: &'static str,
-) -> Answer<WaitOutput> {
-    match wanted {
-        Some(wanted) => start(context, entry, &wanted, show).await,
-        None => show_screen(entry, show, outcome).await,
+) -> ToolResult<WaitOutput> {
+    match request {
+        Some(request) => start(context, entry, &request, mode).await,
+        None => show_screen(entry, mode, outcome).await,
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::wait_for_channel::ChannelName;
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::client::Client;
 use crate::socket;
 use awaitty_terminal::ToolError;
@@ -24,17 +24,17 @@ struct Params {
     #[serde(default)]
     #[schemars(skip)]
     tmux: bool,
-    /// An exit status for the wait.
+    /// An exit status to pass on.
     status: Option<i64>,
     /// At most 4 KiB.
     message: Option<String>,
-    /// The terminal it comes from; `awaitty signal` fills it in.
+    /// The session that sends it; `awaitty signal` fills it in.
     #[schemars(skip)]
     session: Option<String>,
-    /// The process it comes from; `awaitty signal` fills it in.
+    /// The process that sends it; `awaitty signal` fills it in.
     #[schemars(skip)]
     pid: Option<u32>,
-    /// Another server of this user had it first, and has told all the others.
+    /// Another server of this user received it first and relays it to all others.
     #[serde(default)]
     #[schemars(skip)]
     relayed: bool,
@@ -43,24 +43,24 @@ struct Params {
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     channel: String,
-    /// How many signals there have been.
+    /// The number of signals so far.
     count: u64,
 }
 
 pub(super) fn tool() -> Tool {
     super::tool(
         "signal_channel",
-        "Signals a channel: wait_for_channel on it returns, also one that is called later.",
+        "Signals a channel: a wait_for_channel on it returns, even one that is called later.",
         Kind::Acts,
         run,
     )
 }
 
-/// How long another server has to take a signal; one that is stopped must not hold up the rest.
+/// The time that another server has to take a signal: a stopped server must not delay the others.
 const RELAY_MAX: Duration = Duration::from_millis(500);
 
-/// Channels are the host's, so the other servers of this user hear of a signal too. One that does not
-/// answer is gone or stuck, and nobody waits there.
+/// Relays a signal to another server of this user, because channels are common to all of them. A server that does not
+/// reply has ended or hangs, so it has no waits to wake.
 fn relay(other: &Path, arguments: &Value) {
     if let Ok(mut client) = Client::connect(other)
         && client.limit(RELAY_MAX).is_ok()
@@ -69,14 +69,14 @@ fn relay(other: &Path, arguments: &Value) {
     }
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let Params { channel, tmux, status, message, session, pid, relayed } = params;
     let name = ChannelName::new(&channel, tmux)?;
     name.check_policy(context.sessions.policy())?;
-    if let Some(of_tmux) = &name.tmux {
-        return signal_tmux(&context, &name, of_tmux, status.is_some() || message.is_some()).await;
+    if let Some(channel) = &name.tmux {
+        return signal_tmux(&context, &name, channel, status.is_some() || message.is_some()).await;
     }
-    // A terminal's mark ends in its id, and begins with the number of the server it belongs to; a pane's is its id.
+    // The mark of a session is `PID-ID`, with the PID of its server; that of a tmux pane is its id.
     let id = |mark: &str| match mark.split_once('-') {
         Some((_, id)) if !mark.starts_with("tmux:") => id.to_owned(),
         _ => mark.to_owned(),
@@ -84,7 +84,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let session = session.as_deref().map(id);
     let signal = Signal { number: 0, status, message, session, pid };
     let count = context.sessions.signals.signal(&channel, signal)?;
-    // Without a pause in between: a client that goes away now has signalled, and everybody is to hear of it.
+    // No await before the relay starts: if the client disconnects now, the signal must still reach all servers.
     let own = context.sessions.socket().filter(|_| !relayed);
     let others = own.map(socket::others).unwrap_or_default();
     if !others.is_empty() {
@@ -97,27 +97,27 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     Ok((Output { channel, count }, text))
 }
 
-/// How long a signal may take by way of tmux to whoever waits here.
+/// The time that a signal may take through tmux to this server's waiter.
 const ROUND_MAX: Duration = Duration::from_secs(1);
 
-/// Signals a channel of a tmux server, which tells everybody who waits there, us too.
+/// Signals a channel of a tmux server, which wakes all waits there, including this server's waiter.
 async fn signal_tmux(
     context: &Context,
     name: &ChannelName,
-    of_tmux: &Channel,
-    says_more: bool,
-) -> Answer<Output> {
-    if says_more {
+    channel: &Channel,
+    has_payload: bool,
+) -> ToolResult<Output> {
+    if has_payload {
         return Err(ToolError::argument(format!(
-            "status, message: channels of tmux carry none; leave them out, or signal a channel without `tmux:` \
+            "status, message: tmux channels carry neither: leave them out, or signal a channel without `tmux:` \
              instead of {:?}",
             name.given()
         )));
     }
     let signals = &context.sessions.signals;
     let before = signals.count(&name.name);
-    of_tmux.signal().await?;
-    if context.sessions.tmux_channels.running(of_tmux).is_some() {
+    channel.signal().await?;
+    if context.sessions.tmux_channels.running(channel).is_some() {
         let _ = tokio::time::timeout(ROUND_MAX, signals.counted_above(&name.name, before)).await;
     }
     let (channel, count) = (name.given(), signals.count(&name.name));

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use super::exit::ExitOutput;
 
 use super::params::max_chars;
-use super::shown::{
+use super::screen_output::{
     ChangeOutput, SelectionOutput, changes, diff_text, fits, header, selected_line, selection,
 };
 use super::state::StateOutput;
-use super::{Answer, Context, Kind, Tool, styled};
+use super::{Context, Kind, Tool, ToolResult, styled};
 use crate::text;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
 
-/// Spans of text that nobody sees which are told of: more than a program has by accident.
+/// The maximum number of concealed spans in a result: more than a program has by accident.
 const CONCEALED_MAX: usize = 20;
 
-/// Characters of each, which is in the rows as well.
+/// The maximum length of each, in characters. The rows have the full text.
 const CONCEALED_CHARS: usize = 200;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ struct Params {
     format: Option<String>,
     /// First and last, from 1.
     rows: Option<[usize; 2]>,
-    /// Lines above, too.
+    /// Lines above the screen to include.
     #[serde(default)]
     scrollback: usize,
     /// Default 20000.
@@ -72,12 +72,12 @@ struct Output {
     exit: ExitOutput,
     #[serde(flatten)]
     doing: StateOutput,
-    /// Highlighted spans, such as the chosen entry of a menu.
+    /// Highlighted spans, such as the selected entry of a menu.
     selection: Vec<SelectionOutput>,
-    /// Text that a person does not see: concealed, or of the colour behind it.
+    /// Text that is invisible to a person: concealed, or in the colour of its background.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     concealed: Vec<SelectionOutput>,
-    /// How much more of it there is.
+    /// The number of further concealed spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     concealed_more: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,12 +155,13 @@ fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {
     }
 }
 
-/// A line for readers of the text, to whom all of it looks the same. No row looks like it: rows are numbered.
+/// Returns a line that names the concealed text, which looks like any other in the rows. It cannot be confused with a
+/// row: rows are numbered.
 fn concealed_note(output: &Output) -> String {
     let mut note = String::new();
     for (i, span) in output.concealed.iter().enumerate() {
         let (begin, [from, to]) =
-            (if i == 0 { "\na person does not see: " } else { ", " }, span.cols);
+            (if i == 0 { "\ninvisible to a person: " } else { ", " }, span.cols);
         let _ = write!(note, "{begin}row {} columns {from}-{to} {:?}", span.row, span.text);
     }
     if let Some(more) = output.concealed_more {
@@ -169,7 +170,7 @@ fn concealed_note(output: &Output) -> String {
     note
 }
 
-/// The rows that were asked for, with their numbers; lines above the screen count down from 0.
+/// Returns the requested rows with their labels: row numbers, and absolute line numbers above the screen.
 fn rows(driver: &Driver, frame: &Frame, params: &Params, annotated: bool) -> Vec<(String, String)> {
     let lines = driver.session().screen().scrollback();
     let first = lines.len().saturating_sub(params.scrollback);
@@ -187,37 +188,37 @@ fn rows(driver: &Driver, frame: &Frame, params: &Params, annotated: bool) -> Vec
     above.chain(screen).collect()
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let format = match params.format.as_deref().unwrap_or("text") {
         "text" => Format::Text,
         "annotated" => Format::Annotated,
         "styled" => Format::Styled,
         other => {
             return Err(ToolError::argument(format!(
-                "format: {other:?} is none of \"text\", \"annotated\" and \"styled\""
+                "format: {other:?} is invalid: use \"text\", \"annotated\" or \"styled\""
             )));
         }
     };
     if let Some([from, to]) = params.rows.filter(|[from, to]| *from == 0 || from > to) {
         return Err(ToolError::argument(format!(
-            "rows: [{from}, {to}] is not a first and a last row, from 1"
+            "rows: [{from}, {to}] is invalid: give the first and the last row, from 1"
         )));
     }
     let entry = context.find(params.session_id.as_deref()).await?;
-    let made = entry.handle.call({
+    let result = entry.handle.call({
         let entry = Arc::clone(&entry);
-        move |driver| make(driver, &entry, &params, format)
+        move |driver| take_snapshot(driver, &entry, &params, format)
     });
-    made.await.ok_or_else(ToolError::gone)?
+    result.await.ok_or_else(ToolError::gone)?
 }
 
-fn make(
+fn take_snapshot(
     driver: &mut Driver,
     entry: &crate::sessions::Entry,
     params: &Params,
     format: Format,
-) -> Answer<Output> {
-    const HOW: &str = "ask for some rows, or read_output";
+) -> ToolResult<Output> {
+    const HOW: &str = "limit the rows, or call read_output";
     let session = driver.session();
     let frame = Arc::clone(session.frame());
     let mut output = output(entry.id.clone(), driver, &frame);

@@ -9,13 +9,13 @@ use awaitty_core::{COLS_MAX, ROWS_MAX};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::start;
 use super::close_session::SurvivorOutput;
 use super::outcome::WaitOutput;
 use super::params::{duration, within};
-use super::shown::{Show, header};
-use super::wanted::WaitParam;
-use super::{Answer, Context, Kind, Tool, command_line};
+use super::screen_output::{ScreenMode, header};
+use super::wait_call::start;
+use super::wait_params::WaitParam;
+use super::{Context, Kind, Tool, ToolResult, command_line};
 use crate::policy;
 use crate::sessions::{IfExists, Place, Record, SpawnSpec, Spawned};
 use awaitty_terminal::ToolError;
@@ -23,19 +23,19 @@ use awaitty_terminal::ToolError;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// A program; without `args` a command line, which no shell sees.
+    /// A program; without `args` a command line, which no shell interprets.
     command: Option<String>,
     /// Its arguments.
     args: Option<Vec<String>>,
-    /// Where it starts.
+    /// Its working directory.
     cwd: Option<PathBuf>,
     /// Variables to add.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// Start from no variables.
+    /// Start with an empty environment.
     #[serde(default)]
     clear_env: bool,
-    /// The variables of the calling process, in place of the server's: `awaitty spawn` fills them in.
+    /// The variables of the calling process, instead of the server's: `awaitty spawn` fills them in.
     #[schemars(skip)]
     inherit_env: Option<BTreeMap<String, String>>,
     /// Default 120.
@@ -44,33 +44,33 @@ struct Params {
     rows: Option<usize>,
     /// A name to use as session_id.
     name: Option<String>,
-    /// If `name` is taken: "error" (default), "reuse" or "restart", which without `command` starts the same again.
+    /// If `name` is taken: "error" (default), "reuse" or "restart"; "restart" without `command` runs the same again.
     if_exists: Option<String>,
     /// Lines kept. Default 10000.
     scrollback: Option<usize>,
-    /// End the program after that long.
+    /// End the program after this time.
     ttl_ms: Option<u64>,
-    /// `pty`, or `tmux`: in a tmux server of ours, where it outlives us. Default pty.
+    /// `pty`, or `tmux`: in awaitty's own tmux server, where it outlives awaitty. Default pty.
     #[serde(default)]
     #[schemars(skip)]
     backend: Backend,
-    /// With `backend: "tmux"`: the tmux session that gets a window, `work` or `SERVER/work`. Default: one of its own,
-    /// in a server of ours.
+    /// With `backend: "tmux"`: the tmux session that gets a window, `work` or `SERVER/work`. Default: a new session in
+    /// awaitty's own tmux server.
     #[schemars(skip)]
     tmux_session: Option<String>,
-    /// Let a shell tell where commands begin and end. Default true.
+    /// Make a shell mark where commands start and end. Default true.
     shell_integration: Option<bool>,
     /// For save_recording.
     #[serde(default)]
     record: bool,
-    /// Record what is typed, too, but for secrets.
+    /// Also record input, except secrets.
     #[serde(default)]
     record_input: bool,
-    /// Answer when one of these holds.
+    /// Return when one of these holds.
     wait: Option<WaitParam>,
 }
 
-/// Where a program runs.
+/// The backend that runs a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Backend {
@@ -87,12 +87,12 @@ struct Output {
     pid: i32,
     cols: usize,
     rows: usize,
-    /// The session was there already.
+    /// The session existed before the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     reused: Option<bool>,
     #[serde(flatten)]
     wait: WaitOutput,
-    /// Processes of the session before that run still.
+    /// Processes of the previous session that still run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     survivors: Vec<SurvivorOutput>,
 }
@@ -106,7 +106,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-/// A name that cannot be taken for an id, and needs no quoting.
+/// Checks that a name does not look like an id and needs no quoting.
 fn check_name(name: &str) -> Result<(), ToolError> {
     let valid = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name
@@ -114,19 +114,19 @@ fn check_name(name: &str) -> Result<(), ToolError> {
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     {
         return Err(ToolError::argument(format!(
-            "name: {name:?} looks like a session's id, choose another"
+            "name: {name:?} looks like a session id; choose another name"
         )));
     }
     if name.is_empty() || name.len() > policy::NAME_MAX || !name.chars().all(valid) {
         return Err(ToolError::argument(format!(
-            "name: {name:?} is not 1 to {} letters, digits, dots, dashes or underscores",
+            "name: {name:?} is invalid: use 1 to {} letters, digits, dots, dashes or underscores",
             policy::NAME_MAX
         )));
     }
     Ok(())
 }
 
-/// Returns what becomes of a session that has the name.
+/// Parses `if_exists`.
 fn if_exists(params: &Params) -> Result<IfExists, ToolError> {
     let Some(word) = params.if_exists.as_deref() else { return Ok(IfExists::Error) };
     let if_exists = match word {
@@ -135,19 +135,19 @@ fn if_exists(params: &Params) -> Result<IfExists, ToolError> {
         "restart" => IfExists::Restart,
         _ => {
             return Err(ToolError::argument(format!(
-                "if_exists: {word:?} is none of \"error\", \"reuse\" and \"restart\""
+                "if_exists: {word:?} is invalid: use \"error\", \"reuse\" or \"restart\""
             )));
         }
     };
     if params.name.is_none() {
         return Err(ToolError::argument(format!(
-            "if_exists: {word:?} is about a session of the same name: give name, too"
+            "if_exists: {word:?} applies to a session with the same name: give name, too"
         )));
     }
     Ok(if_exists)
 }
 
-/// Restarts the session of a name with the parameters that it was started with.
+/// Restarts the session with a name, with its original parameters.
 async fn restart(context: &Context, name: &str) -> Result<Spawned, ToolError> {
     let given = context.arguments.as_object().into_iter().flatten();
     let mut other = given.filter(|(name, value)| {
@@ -155,21 +155,21 @@ async fn restart(context: &Context, name: &str) -> Result<Spawned, ToolError> {
     });
     if let Some((parameter, _)) = other.next() {
         return Err(ToolError::argument(format!(
-            "command: it is missing; a restart without it takes all parameters from the session {name:?}: leave \
-             {parameter} out, or give command"
+            "command: it is missing. A restart without it reuses all parameters of the session {name:?}: leave out \
+             {parameter}, or give command"
         )));
     }
     context.sessions.restart(name).await
 }
 
-/// What the parameters mean; all of them are looked at before anything is started.
+/// Checks all parameters before anything is started.
 fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec, ToolError> {
     let argv = match params.args {
         Some(args) => std::iter::once(command).chain(args).collect(),
         None => command_line::split(&command)?,
     };
     if argv.first().is_none_or(String::is_empty) {
-        return Err(ToolError::argument("command: it is empty, name a program"));
+        return Err(ToolError::argument("command: it is empty: name a program"));
     }
     if let Some(nul) = argv
         .iter()
@@ -179,7 +179,7 @@ fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec,
         .find(|text| text.contains('\0'))
     {
         return Err(ToolError::argument(format!(
-            "command, args and env cannot hold a NUL, as {nul:?} does"
+            "command, args, env: {nul:?} contains a NUL byte, which is not allowed: remove it"
         )));
     }
     if let Some(name) = &params.name {
@@ -190,7 +190,7 @@ fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec,
         (Backend::Tmux, session) => Place::Tmux(session),
         (Backend::Pty, Some(session)) => {
             return Err(ToolError::argument(format!(
-                "tmux_session: {session:?} needs backend: \"tmux\""
+                "tmux_session: {session:?} requires backend: \"tmux\""
             )));
         }
     };
@@ -220,9 +220,9 @@ fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec,
     })
 }
 
-async fn run(context: Context, mut params: Params) -> Answer<Output> {
+async fn run(context: Context, mut params: Params) -> ToolResult<Output> {
     let signals = &context.sessions.signals;
-    let wait = params.wait.take().map(|wait| wait.wanted(signals)).transpose()?;
+    let wait = params.wait.take().map(|wait| wait.to_request(signals)).transpose()?;
     let if_exists = if_exists(&params)?;
     let spawned = match (params.command.take(), if_exists, &params.name) {
         (Some(command), _, _) => {
@@ -238,7 +238,7 @@ async fn run(context: Context, mut params: Params) -> Answer<Output> {
     });
     let (cols, rows) = size.await.ok_or_else(ToolError::gone)?;
     let (wait, text) = match wait {
-        Some(wanted) => start(&context, &entry, &wanted, Show::Screen).await?,
+        Some(request) => start(&context, &entry, &request, ScreenMode::Full).await?,
         None => {
             let frame = entry.handle.call(|driver| Arc::clone(driver.session().frame())).await;
             let frame = frame.ok_or_else(ToolError::gone)?;

@@ -1,13 +1,13 @@
-//! What a session's program is doing: at its prompt, running a command, waiting for input.
+//! The state of a session's program: at its prompt, running a command, waiting for input.
 
 use awaitty_core::Ready;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::text;
-use awaitty_terminal::terminal::{Driver, State};
+use awaitty_terminal::terminal::{Driver, ProgramState};
 
-/// What a program is doing. Nothing of one that has exited.
+/// The state of a program. Empty after it has exited.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct StateOutput {
     /// A shell is at its prompt.
@@ -16,39 +16,39 @@ pub(crate) struct StateOutput {
     /// The command that a shell runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     running: Option<String>,
-    /// For how long.
+    /// Its running time.
     #[serde(skip_serializing_if = "Option::is_none")]
     running_ms: Option<u64>,
     /// The program waits for input.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_for_input: Option<bool>,
-    /// `kernel` (a thread waits for the terminal), `shell` (the end of its prompt was marked) or `quiet` (nothing else can
-    /// be told).
+    /// `kernel` (a thread waits for the terminal), `shell` (it marked the end of its prompt) or `quiet` (only the
+    /// screen is quiet).
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<&'static str>,
-    /// `off`: what it reads is not shown, as for a password.
+    /// `off`: input is not echoed, as for a password.
     #[serde(skip_serializing_if = "Option::is_none")]
     echo: Option<&'static str>,
-    /// It uses the alternate screen.
+    /// The program uses the alternate screen.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_screen: Option<bool>,
-    /// A person has taken control: input is denied until it is given back.
+    /// A person has control: input is denied until they give it back.
     #[serde(skip_serializing_if = "Option::is_none")]
     human_has_control: Option<bool>,
-    /// Since your last input a person had control: `snapshot` since `from` shows what they did.
+    /// A person had control since your last input: `snapshot` since `from` shows what they did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    human_had_control: Option<HadOutput>,
+    human_had_control: Option<FrameRangeOutput>,
 }
 
-/// Between two frames.
+/// A range of frames.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct HadOutput {
+struct FrameRangeOutput {
     from: u64,
     to: u64,
 }
 
 impl StateOutput {
-    /// What the driver sees.
+    /// Returns the state of a driver's program.
     pub(crate) fn of(driver: &Driver) -> StateOutput {
         if driver.session().exit().is_some() {
             return StateOutput::default();
@@ -56,19 +56,19 @@ impl StateOutput {
         StateOutput::from(driver.state()).with_control(driver)
     }
 
-    /// Of a call that does not tell what the program is doing: who has the keyboard, if it is or was a person.
+    /// Returns only whether a person has or had control.
     pub(crate) fn of_control(driver: &Driver) -> StateOutput {
         StateOutput::default().with_control(driver)
     }
 
     fn with_control(mut self, driver: &Driver) -> StateOutput {
         self.human_has_control = driver.control().map(|_| true);
-        let had = driver.had_control().filter(|_| driver.control().is_none());
-        self.human_had_control = had.map(|had| HadOutput { from: had.from.0, to: had.to.0 });
+        let had = driver.last_control_period().filter(|_| driver.control().is_none());
+        self.human_had_control = had.map(|had| FrameRangeOutput { from: had.from.0, to: had.to.0 });
         self
     }
 
-    /// A wait has seen the program wait for input. An editor may do something else for a moment right after.
+    /// Notes that a wait has seen the program wait for input. An editor may be busy for a moment right after that.
     pub(crate) fn note_ready(&mut self, ready: Ready) {
         if self.waiting_for_input == Some(false) || ready == Ready::Quiet {
             self.waiting_for_input = Some(true);
@@ -76,7 +76,7 @@ impl StateOutput {
         }
     }
 
-    /// For a reader, with a space before it.
+    /// Returns the state as text, with a leading space.
     pub(crate) fn words(&self) -> String {
         let mut words = String::new();
         if self.at_prompt == Some(true) {
@@ -93,7 +93,7 @@ impl StateOutput {
         if self.human_has_control.is_some() {
             words += " human_has_control";
         }
-        if let Some(HadOutput { from, to }) = self.human_had_control {
+        if let Some(FrameRangeOutput { from, to }) = self.human_had_control {
             words += &format!(" human_had_control=seq {from} to {to}");
         }
         if let (Some(running), Some(ms)) = (&self.running, self.running_ms) {
@@ -103,8 +103,8 @@ impl StateOutput {
     }
 }
 
-impl From<State> for StateOutput {
-    fn from(state: State) -> StateOutput {
+impl From<ProgramState> for StateOutput {
+    fn from(state: ProgramState) -> StateOutput {
         let (running, running_ms) = state
             .running
             .map(|(command, time)| (text::line(&command), time.as_millis() as u64))

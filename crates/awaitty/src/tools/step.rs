@@ -1,4 +1,4 @@
-//! One step of `run_steps`: it is checked before anything is sent.
+//! One step of `run_steps`. All steps are checked before anything is sent.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::Context;
 use super::params::parse;
 use super::send_input::{self, KeyParam};
-use super::wanted::WaitParam;
+use super::wait_params::WaitParam;
 use crate::sessions::Entry;
 use crate::text;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::rules::Rules as _;
 use awaitty_terminal::shell;
 
-/// Characters of a step's input in its line.
+/// The maximum length of a step's input in its description, in characters.
 const INPUT_CHARS: usize = 40;
 
-/// One step, as it is given.
+/// The parameters of a step.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StepParam {
@@ -35,24 +35,24 @@ struct StepParam {
     wait: Option<WaitParam>,
 }
 
-/// What a step does.
-pub(super) enum Act {
+/// The action of a step.
+pub(super) enum StepAction {
     Input(Box<send_input::Params>),
     Run(String),
-    Nothing,
+    WaitOnly,
 }
 
-/// A step that makes sense.
+/// A checked step.
 pub(super) struct Step {
     pub(super) entry: Arc<Entry>,
-    pub(super) act: Act,
+    pub(super) action: StepAction,
     pub(super) wait: Option<WaitParam>,
-    /// As it was given.
+    /// The unparsed parameters.
     pub(super) given: Value,
 }
 
 impl Step {
-    /// Checks a step, before anything is sent.
+    /// Parses and checks a step.
     pub(super) async fn new(
         context: &Context,
         session_id: Option<&str>,
@@ -66,18 +66,18 @@ impl Step {
             context.sessions.policy().check_typing(&entry.names())?;
         }
         if let Some(wait) = &step.wait {
-            wait.wanted(&context.sessions.signals)?;
+            wait.to_request(&context.sessions.signals)?;
         }
-        let act = match step.run {
+        let action = match step.run {
             Some(_) if has_input || step.submit || step.paste => {
                 return Err(ToolError::argument(
-                    "run: it is a shell command: leave out input, keys, paste, submit and secret, or make them another step",
+                    "run: it cannot be combined with input, keys, paste, submit or secret: move them to another step",
                 ));
             }
             Some(command) => {
                 context.sessions.policy().check_tool("run_command")?;
                 shell::check_command(&command)?;
-                Act::Run(command)
+                StepAction::Run(command)
             }
             None if has_input || step.submit || step.paste => {
                 context.sessions.policy().check_tool("send_input")?;
@@ -90,30 +90,30 @@ impl Step {
                     ..send_input::Params::default()
                 };
                 send_input::check(context, &params)?;
-                Act::Input(Box::new(params))
+                StepAction::Input(Box::new(params))
             }
-            None if step.wait.is_some() => Act::Nothing,
+            None if step.wait.is_some() => StepAction::WaitOnly,
             None => {
                 return Err(ToolError::argument(
-                    "it does nothing: give input, keys, secret, run or wait",
+                    "it is empty: give input, keys, secret, run or wait",
                 ));
             }
         };
-        Ok(Step { entry, act, wait: step.wait, given: given.clone() })
+        Ok(Step { entry, action, wait: step.wait, given: given.clone() })
     }
 
-    /// Describes what it does in a few words.
-    pub(super) fn words(&self) -> String {
+    /// Describes the step in a few words.
+    pub(super) fn describe(&self) -> String {
         let quoted = |text: &str| {
             let shown = text::visible(text).replace('\n', "\\n");
             let short: String = shown.chars().take(INPUT_CHARS).collect();
             let more = if short.len() < shown.len() { "…" } else { "" };
             format!("\"{short}{more}\"")
         };
-        let words = match &self.act {
-            Act::Run(command) => format!("run {}", quoted(command)),
-            Act::Nothing => "wait".to_owned(),
-            Act::Input(params) => {
+        let words = match &self.action {
+            StepAction::Run(command) => format!("run {}", quoted(command)),
+            StepAction::WaitOnly => "wait".to_owned(),
+            StepAction::Input(params) => {
                 let secret = params.secret.as_ref().map(|name| format!("secret {name}"));
                 let input = params.input.as_deref().map(quoted);
                 let key = |key: &Value| key.as_str().map_or_else(|| key.to_string(), str::to_owned);

@@ -1,5 +1,5 @@
-//! Rows as runs of text in one style: for those who draw them, in a terminal or on a page. Colours are
-//! numbers of the palette or `#rrggbb`, so no escape sequence of a program gets through.
+//! Rows as runs of text in one style, for clients that draw them. Colours are palette indices or `#rrggbb`, so no
+//! escape sequence of a program gets through.
 
 use awaitty_core::{Attrs, Color, Frame, Row, Style, Underline};
 use schemars::JsonSchema;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::render;
 
-/// Some cells of one style.
+/// Cells of one style.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Run {
     text: String,
-    /// The foreground: a number of the palette, or `#rrggbb`.
+    /// The foreground: a palette index, or `#rrggbb`.
     #[serde(skip_serializing_if = "Option::is_none")]
     fg: Option<Value>,
     /// The background, likewise.
@@ -23,12 +23,12 @@ pub(crate) struct Run {
     attrs: Vec<&'static str>,
 }
 
-/// The rows of a frame.
+/// Returns the runs of all rows of a frame.
 pub(super) fn rows(frame: &Frame) -> Vec<Vec<Run>> {
     frame.rows().iter().map(|shown| row(shown)).collect()
 }
 
-/// The runs of a row.
+/// Returns the runs of a row.
 pub(crate) fn row(row: &Row) -> Vec<Run> {
     let runs = render::runs(row, row.width()).into_iter();
     runs.map(|shown| run(shown.text(row), &shown.style)).collect()

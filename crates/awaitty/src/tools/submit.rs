@@ -1,7 +1,7 @@
-//! `submit`: text and then Enter, each when the program is ready for it, and proof of what came of it.
+//! `submit`: text and then Enter, each when the program is ready for it, with a check of the program's reaction.
 //!
-//! Programs that take pasted text often drop an Enter that arrives in the same read, and agents then wait for
-//! an answer that never comes. So Enter is a write of its own, after the text was read and seen.
+//! Programs that accept pasted text often drop an Enter that arrives in the same read. So Enter is a separate write,
+//! after the text was read and appeared on the screen.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,69 +17,70 @@ use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
 
-/// How long the screen is quiet when the text has arrived.
+/// The time without changes after which the text has been drawn.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// How long a program has to show the text, and to react to Enter.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The time a program has to show the text, and to react to Enter.
+const REACTION_MAX: Duration = Duration::from_secs(2);
 
-/// How often a reaction is looked for that leaves the screen as it is.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The interval between checks for a reaction that does not change the screen.
+const REACTION_POLL: Duration = Duration::from_millis(50);
 
-/// Characters at the end of the text by which it is known again.
-const SEEN_BY: usize = 20;
+/// The number of characters at the end of the text that are searched on the screen.
+const SEARCHED_CHARS: usize = 20;
 
-/// What came of it.
+/// The result of a submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Submitted {
-    /// The program took it.
-    Yes,
-    /// The text did not show up; Enter was not sent.
+pub(super) enum SubmitResult {
+    /// The program took the text.
+    Taken,
+    /// The text did not appear on the screen; Enter was not sent.
     NotEchoed,
-    /// The program read Enter, and all is as before.
+    /// The program read Enter, and nothing changed.
     Swallowed,
     /// The program did not read Enter.
     NoReaction,
-    /// The session was closed before it was known.
+    /// The session was closed before the result was known.
     Closed,
 }
 
-impl Submitted {
+impl SubmitResult {
     pub(super) fn word(self) -> &'static str {
         match self {
-            Submitted::Yes => "submitted",
-            Submitted::NotEchoed => "not_echoed",
-            Submitted::Swallowed => "swallowed",
-            Submitted::NoReaction => "no_reaction",
-            Submitted::Closed => "closed",
+            SubmitResult::Taken => "submitted",
+            SubmitResult::NotEchoed => "not_echoed",
+            SubmitResult::Swallowed => "swallowed",
+            SubmitResult::NoReaction => "no_reaction",
+            SubmitResult::Closed => "closed",
         }
     }
 
-    /// What to do next.
+    /// Returns the next step for the caller.
     pub(super) fn hint(self) -> Option<&'static str> {
         match self {
-            Submitted::Yes | Submitted::Closed => None,
-            Submitted::NotEchoed => Some(
-                "the text did not appear on the screen, so Enter was not sent: if the program reads it unseen, \
-                 send the key \"enter\", and for a password use secret",
+            SubmitResult::Taken | SubmitResult::Closed => None,
+            SubmitResult::NotEchoed => Some(
+                "the text did not appear on the screen, so Enter was not sent: if the program does not echo input, \
+                 send the key \"enter\"; for a password use secret",
             ),
-            Submitted::Swallowed => Some(
-                "the program read Enter and the text is still where it was: another key may submit it",
+            SubmitResult::Swallowed => Some(
+                "the program read Enter, but the text is still there: another key may submit it",
             ),
-            Submitted::NoReaction => Some(
-                "the program does not read its input: the text waits for it, wait or stop the program",
+            SubmitResult::NoReaction => Some(
+                "the program does not read its input, so the text is still queued: wait for the program, or stop it",
             ),
         }
     }
 }
 
-/// What a reaction is told by.
+/// The state of a terminal, to detect a reaction.
 #[derive(Clone, Debug)]
-struct Before {
+struct TerminalState {
     frame: Arc<Frame>,
-    state: Modes,
+    modes: Modes,
 }
 
+/// The parts of the state besides the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Modes {
     command: Option<u64>,
@@ -89,12 +90,12 @@ struct Modes {
     foreground: Option<i32>,
 }
 
-/// Types the text, sees it arrive, presses Enter and sees what comes of it.
+/// Types the text, waits until it appears, presses Enter and waits for a reaction.
 pub(super) async fn submit(
     context: &Context,
     entry: &Arc<Entry>,
     text: &str,
-) -> Result<(Sent, Submitted), ToolError> {
+) -> Result<(Sent, SubmitResult), ToolError> {
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
     let items = if text.is_empty() { Vec::new() } else { vec![Item::Pasted(text.clone())] };
     let of_call = context.clone();
@@ -106,15 +107,15 @@ pub(super) async fn submit(
     });
     let (mut sent, before) = typed.await.ok_or_else(ToolError::gone)??;
     if !text.is_empty() {
-        match is_seen(entry, &text, &before).await? {
+        match has_appeared(entry, &text, &before).await? {
             Some(true) => {}
-            Some(false) => return Ok((sent, Submitted::NotEchoed)),
-            None => return Ok((sent, Submitted::Closed)),
+            Some(false) => return Ok((sent, SubmitResult::NotEchoed)),
+            None => return Ok((sent, SubmitResult::Closed)),
         }
     }
     let of_call = context.clone();
     let entered = entry.handle.call(move |driver| -> Result<_, ToolError> {
-        let before = Before::of(driver);
+        let before = TerminalState::of(driver);
         let sent = send(&of_call, driver, &[Item::Typed("\r".to_owned())])?;
         Ok((before, sent.bytes))
     });
@@ -123,14 +124,15 @@ pub(super) async fn submit(
     Ok((sent, reaction(entry, before).await?))
 }
 
-/// Waits until the text is on the screen and the screen is quiet; `None` if the session is closed before.
-async fn is_seen(
+/// Waits until the text is on the screen and the screen is quiet; `None` if the session is closed.
+async fn has_appeared(
     entry: &Arc<Entry>,
     text: &str,
     before: &Arc<Frame>,
 ) -> Result<Option<bool>, ToolError> {
-    let deadline = Instant::now() + PATIENCE;
-    let end: Vec<char> = text.chars().rev().filter(|c| !c.is_whitespace()).take(SEEN_BY).collect();
+    let deadline = Instant::now() + REACTION_MAX;
+    let end = text.chars().rev().filter(|c| !c.is_whitespace());
+    let end: Vec<char> = end.take(SEARCHED_CHARS).collect();
     let end: String = end.into_iter().rev().collect();
     let count = |frame: &Frame| {
         let shown: String = frame.text().chars().filter(|c| !c.is_whitespace()).collect();
@@ -157,7 +159,7 @@ async fn is_seen(
     }
 }
 
-/// Waits for the end of a wait; `None` if that is because the session is closed, after which all waits end at once.
+/// Runs a wait; `None` if the session is closed, because further waits would end immediately.
 async fn ended(
     entry: &Arc<Entry>,
     spec: Spec,
@@ -168,7 +170,7 @@ async fn ended(
     Ok(Some(ended).filter(|ended| ended.outcome != Outcome::Closed))
 }
 
-/// Waits until the screen changes after a frame; tells whether it did before the deadline, or nothing if the session is
+/// Waits until the screen changes after a frame. Returns whether it did before the deadline; `None` if the session is
 /// closed.
 async fn wait_for_change(
     entry: &Arc<Entry>,
@@ -185,63 +187,64 @@ async fn wait_for_change(
     Ok(Some(has_changed && Instant::now() < deadline))
 }
 
-/// Waits for what comes of Enter.
-async fn reaction(entry: &Arc<Entry>, before: Before) -> Result<Submitted, ToolError> {
-    let deadline = Instant::now() + PATIENCE;
+/// Waits for a reaction to Enter.
+async fn reaction(entry: &Arc<Entry>, before: TerminalState) -> Result<SubmitResult, ToolError> {
+    let deadline = Instant::now() + REACTION_MAX;
     let before = Arc::new(before);
     let mut seq = before.frame.seq();
     loop {
-        let then = Arc::clone(&before);
-        let found = entry.handle.call(move |driver| then.reaction(driver)).await;
+        let state = Arc::clone(&before);
+        let found = entry.handle.call(move |driver| state.reaction(driver)).await;
         let (has_reacted, has_read) = found.ok_or_else(ToolError::gone)?;
         if has_reacted {
-            return Ok(Submitted::Yes);
+            return Ok(SubmitResult::Taken);
         }
         if Instant::now() >= deadline {
-            return Ok(if has_read { Submitted::Swallowed } else { Submitted::NoReaction });
+            return Ok(if has_read { SubmitResult::Swallowed } else { SubmitResult::NoReaction });
         }
-        let next = (Instant::now() + LOOK_AGAIN).min(deadline);
+        let next = (Instant::now() + REACTION_POLL).min(deadline);
         if wait_for_change(entry, &mut seq, next).await?.is_none() {
-            return Ok(Submitted::Closed);
+            return Ok(SubmitResult::Closed);
         }
     }
 }
 
-impl Before {
-    fn of(driver: &Driver) -> Before {
+impl TerminalState {
+    fn of(driver: &Driver) -> TerminalState {
         let session = driver.session();
-        let state = Modes {
+        let modes = Modes {
             command: session.last_command().map(|command| command.id.0),
             is_canonical: driver.is_canonical(),
             bracketed: session.screen().has_bracketed_paste(),
             alternate: session.screen().is_alternate(),
             foreground: driver.foreground().map(|found| found.pid),
         };
-        Before { frame: Arc::clone(session.frame()), state }
+        TerminalState { frame: Arc::clone(session.frame()), modes }
     }
 
-    /// Tells whether the program has done something since, and whether it has read its input.
+    /// Returns whether the program has reacted since this state, and whether it has read its input.
     fn reaction(&self, driver: &Driver) -> (bool, bool) {
         if driver.session().exit().is_some() {
             return (true, true);
         }
         let has_read = !driver.has_unread_input();
-        let now = Before::of(driver);
-        // A line that was handed over was taken.
-        let has_taken = self.state.is_canonical;
-        let says_more = news(&self.frame) != news(&now.frame);
-        (has_read && (has_taken || says_more || self.state != now.state), has_read)
+        let now = TerminalState::of(driver);
+        // In canonical mode a read line was taken.
+        let has_taken = self.modes.is_canonical;
+        let has_new_text = row_texts(&self.frame) != row_texts(&now.frame);
+        (has_read && (has_taken || has_new_text || self.modes != now.modes), has_read)
     }
 }
 
-/// The rows that say something, and how often. A frame that grows around the same text says nothing new.
-fn news(frame: &Frame) -> BTreeMap<String, usize> {
+/// Returns the texts of the rows with their counts, without box-drawing characters: a border that grows around the same
+/// text is no reaction.
+fn row_texts(frame: &Frame) -> BTreeMap<String, usize> {
     let mut rows = BTreeMap::new();
     for row in frame.rows() {
-        let is_frame = |c: char| {
+        let is_border = |c: char| {
             c.is_whitespace() || ('\u{2500}'..='\u{259f}').contains(&c) || "|+-".contains(c)
         };
-        let text = row.text().trim_matches(is_frame);
+        let text = row.text().trim_matches(is_border);
         if !text.is_empty() {
             *rows.entry(text.to_owned()).or_default() += 1;
         }

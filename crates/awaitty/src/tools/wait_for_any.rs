@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::answer::start;
 use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
-use super::shown::Show;
+use super::screen_output::ScreenMode;
+use super::wait_call::start;
 use super::wait_for_channel::{ChannelWait, wait_for};
-use super::wanted::{WaitParam, Wanted};
-use super::{Answer, Context, Kind, Tool};
+use super::wait_params::{WaitParam, WaitRequest};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 
-/// Waits in one call.
+/// The maximum number of waits in one call.
 const WAITS_IN_ONE_MAX: usize = 100;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ struct Params {
     /// Each as `wait` of send_input, with `session_id` and `since`.
     #[schemars(schema_with = "super::schema::objects")]
     waits: Vec<Value>,
-    /// "first" (default): answer when one is met; "all": when all have ended.
+    /// "first" (default): return when one is met; "all": when all have ended.
     mode: Option<Mode>,
     /// Default 30000.
     timeout_ms: Option<u64>,
@@ -55,10 +55,10 @@ impl JsonSchema for Mode {
     }
 }
 
-/// How one of the waits stands.
+/// The result of one of the waits.
 #[derive(Debug, Serialize, JsonSchema)]
-struct State {
-    /// Which, from 0.
+struct OneWaitOutput {
+    /// Its index, from 0.
     index: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
@@ -74,8 +74,8 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     won: Option<usize>,
     elapsed_ms: u64,
-    /// How each stands; `running` is one that was not met yet.
-    results: Vec<State>,
+    /// The results of all waits; `running` is one that has not ended.
+    results: Vec<OneWaitOutput>,
     #[serde(flatten)]
     again: Retry,
 }
@@ -83,17 +83,17 @@ struct Output {
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_any",
-        "Waits for the first of several conditions, or for all (mode \"all\"), across sessions and channels; says which one held.",
+        "Waits for the first of several conditions, or for all (mode \"all\"), across sessions and channels; returns which one held.",
         Kind::Reads,
         run,
     )
 }
 
-/// A wait that is ready to run, and the arguments that would run it again later.
-struct Prepared {
+/// A checked wait and the arguments of its retry.
+struct PreparedWait {
     entry: Option<Arc<Entry>>,
-    wanted: Wanted,
-    again: Value,
+    request: WaitRequest,
+    retry: Value,
 }
 
 async fn prepare(
@@ -101,16 +101,16 @@ async fn prepare(
     index: usize,
     value: &Value,
     limit: Duration,
-) -> Result<Prepared, ToolError> {
+) -> Result<PreparedWait, ToolError> {
     let at =
         |error: ToolError| ToolError::new(error.code, format!("waits[{index}]: {}", error.message));
     let (session_id, wait) = split(value).map_err(at)?;
-    let mut wanted = wait.wanted(&context.sessions.signals).map_err(at)?;
-    wanted.timeout = limit;
-    let is_channel_only = wanted.conditions.is_empty();
-    if let Some(ChannelWait { channel, since, timeout }) = &mut wanted.channel {
+    let mut request = wait.to_request(&context.sessions.signals).map_err(at)?;
+    request.timeout = limit;
+    let is_channel_only = request.conditions.is_empty();
+    if let Some(ChannelWait { channel, since, timeout }) = &mut request.channel {
         *timeout = limit;
-        // Beside other conditions the anchor is theirs.
+        // With other conditions, `since` is their anchor.
         let given = if is_channel_only { wait.signal_since().map_err(at)? } else { None };
         *since = given.unwrap_or_else(|| context.sessions.signals.given(&channel.name));
     }
@@ -118,10 +118,10 @@ async fn prepare(
         None if is_channel_only => None,
         id => Some(context.find(id.as_deref()).await.map_err(at)?),
     };
-    Ok(Prepared { entry, wanted, again: value.clone() })
+    Ok(PreparedWait { entry, request, retry: value.clone() })
 }
 
-/// Takes one of the waits apart: its session, and what `wait` of send_input takes.
+/// Splits one of the waits into its session and its conditions.
 fn split(value: &Value) -> Result<(Option<String>, WaitParam), ToolError> {
     let mut fields = value.clone();
     let session_id = fields.as_object_mut().and_then(|fields| fields.remove("session_id"));
@@ -136,13 +136,13 @@ fn split(value: &Value) -> Result<(Option<String>, WaitParam), ToolError> {
     let wait: WaitParam = super::params::parse(fields)?;
     if wait.has_timeout() {
         return Err(ToolError::argument(
-            "timeout_ms: there is one for all waits: give it beside `waits`",
+            "timeout_ms: one timeout applies to all waits: give it next to `waits`",
         ));
     }
     Ok((session_id, wait))
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let mode = params.mode.unwrap_or(Mode::First);
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
     if !(1..=WAITS_IN_ONE_MAX).contains(&params.waits.len()) {
@@ -160,7 +160,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     }
     let started = Instant::now();
     let limit = context.call_limit.filter(|limit| *limit < timeout);
-    // The waits have no limit of their own: this call answers for all of them.
+    // The call has one time limit for all of its waits.
     let unlimited = Context { call_limit: None, ..context };
     let mut running: FuturesUnordered<_> =
         prepared.iter().enumerate().map(|(index, one)| one.run(&unlimited, index)).collect();
@@ -181,7 +181,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     let left = running.len();
     drop(running);
     let outcome = outcome(mode, won, &results, left);
-    let states = results.into_iter().enumerate().map(|(index, result)| State {
+    let states = results.into_iter().enumerate().map(|(index, result)| OneWaitOutput {
         index,
         session_id: prepared[index].session_id(),
         result: result.unwrap_or_else(WaitOutput::running),
@@ -194,7 +194,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
         again: Retry::default(),
     };
     if let Some(limit) = limit.filter(|_| outcome == "pending") {
-        let waits: Vec<Value> = prepared.iter().map(|one| one.again.clone()).collect();
+        let waits: Vec<Value> = prepared.iter().map(|one| one.retry.clone()).collect();
         let left = timeout.saturating_sub(limit).as_millis() as u64;
         let mode = if mode == Mode::All { "all" } else { "first" };
         let again = json!({"waits": waits, "mode": mode, "timeout_ms": left});
@@ -204,7 +204,7 @@ async fn run(context: Context, params: Params) -> Answer<Output> {
     Ok((output, text))
 }
 
-/// The next wait that ends, until the deadline.
+/// Returns the next wait that ends before the deadline.
 async fn next<T>(running: &mut FuturesUnordered<T>, deadline: Option<Instant>) -> Option<T::Output>
 where
     T: Future,
@@ -224,9 +224,9 @@ fn outcome(
         _ if left > 0 => "pending",
         _ => {
             let ends = results.iter().flatten().filter_map(|result| result.outcome);
-            // What is worth saying most: a timeout, else how the others ended.
-            ends.fold("met", |said, end| match (said, end) {
-                (said, "met") => said,
+            // A timeout has priority over the other outcomes, and those over `met`.
+            ends.fold("met", |overall, end| match (overall, end) {
+                (overall, "met") => overall,
                 (_, "timeout") | ("timeout", _) => "timeout",
                 (_, end) => end,
             })
@@ -248,23 +248,23 @@ fn describe(output: &Output) -> String {
     text
 }
 
-impl Prepared {
-    /// Returns the session as the caller names it; its id if there is no name.
+impl PreparedWait {
+    /// Returns the session id or name that the caller gave; otherwise its id.
     fn session_id(&self) -> Option<String> {
-        let given = self.again["session_id"].as_str().map(str::to_owned);
+        let given = self.retry["session_id"].as_str().map(str::to_owned);
         given.or_else(|| self.entry.as_ref().map(|entry| entry.id.clone()))
     }
 
-    /// Makes *now* a number, so that the wait means the same when it is called again.
+    /// Replaces the anchor "now" by a number, so that a retry has the same anchor.
     async fn fix_anchor(&mut self) -> Result<(), ToolError> {
-        if let Some(entry) = self.entry.as_ref().filter(|_| self.wanted.since == Since::Now) {
+        if let Some(entry) = self.entry.as_ref().filter(|_| self.request.since == Since::Now) {
             let seq = entry.handle.call(|driver| driver.session().frame().seq()).await;
-            self.again["since"] = json!(seq.ok_or_else(ToolError::gone)?.0);
+            self.retry["since"] = json!(seq.ok_or_else(ToolError::gone)?.0);
         }
         if let Some(channel) =
-            self.wanted.channel.as_ref().filter(|_| self.wanted.conditions.is_empty())
+            self.request.channel.as_ref().filter(|_| self.request.conditions.is_empty())
         {
-            self.again["since"] = json!(channel.since);
+            self.retry["since"] = json!(channel.since);
         }
         Ok(())
     }
@@ -275,12 +275,12 @@ impl Prepared {
         index: usize,
     ) -> BoxFuture<'p, (usize, Result<WaitOutput, ToolError>)> {
         async move {
-            let result = match (&self.wanted.channel, &self.entry) {
-                (Some(channel), entry) if self.wanted.conditions.is_empty() => {
+            let result = match (&self.request.channel, &self.entry) {
+                (Some(channel), entry) if self.request.conditions.is_empty() => {
                     wait_for(context, entry.as_ref(), channel).await
                 }
                 (_, Some(entry)) => {
-                    let started = start(context, entry, &self.wanted, Show::Nothing);
+                    let started = start(context, entry, &self.request, ScreenMode::Omitted);
                     started.await.map(|(output, _)| output)
                 }
                 (_, None) => Err(ToolError::gone()),

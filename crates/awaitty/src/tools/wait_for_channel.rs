@@ -1,4 +1,4 @@
-//! `wait_for_channel`, and waiting for a channel as part of another call.
+//! `wait_for_channel`, and the wait for a channel as a part of other calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
-use super::{Answer, Context, Kind, Tool, why};
+use super::{Context, Kind, Tool, ToolResult, diagnosis};
 use crate::operator::Policy;
 use crate::policy;
 use crate::sessions::Entry;
@@ -26,23 +26,23 @@ use awaitty_terminal::rules::Rules as _;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// Or tmux:NAME.
+    /// A name or tmux:NAME.
     channel: String,
     /// The same as `tmux:` before the name.
     #[serde(default)]
     #[schemars(skip)]
     tmux: bool,
-    /// A count above this. Default: the last that a wait was given.
+    /// Wait for a higher count. Default: the last that a wait returned.
     since: Option<u64>,
-    /// Answer if this session's program exits first.
+    /// Also return if this session's program exits.
     session_id: Option<String>,
     /// Default 30000.
     timeout_ms: Option<u64>,
 }
 
-/// Where a signal came from.
+/// The sender of a signal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct From {
+struct SignalSource {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,12 +59,12 @@ struct SignalOutput {
     message: Option<String>,
 }
 
-/// What a wait for a channel says. What does not apply is left out.
+/// The result of a wait for a channel. Fields that do not apply are left out.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct ChannelOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signalled: Option<bool>,
-    /// How many signals there have been: pass it as `since` to wait for the next.
+    /// The number of signals so far: pass it as `since` to wait for the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,8 +72,8 @@ pub(crate) struct ChannelOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<From>,
-    /// All signals above `since`, where there is more than one.
+    from: Option<SignalSource>,
+    /// All signals after `since`, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     signals: Option<Vec<SignalOutput>>,
 }
@@ -87,18 +87,19 @@ impl ChannelOutput {
             status: signal.status,
             message: message(signal),
         };
-        let known = newest.session.is_some() || newest.pid.is_some();
+        let source = SignalSource { session_id: newest.session.clone(), pid: newest.pid };
+        let has_source = source.session_id.is_some() || source.pid.is_some();
         ChannelOutput {
             signalled: Some(true),
             count: Some(newest.number),
             status: newest.status,
             message: message(newest),
-            from: known.then(|| From { session_id: newest.session.clone(), pid: newest.pid }),
+            from: has_source.then_some(source),
             signals: (all.len() > 1).then(|| all.iter().map(one).collect()),
         }
     }
 
-    /// For a reader, with a space before each.
+    /// Returns the result as text, with leading spaces.
     pub(super) fn words(&self) -> String {
         let mut words = String::new();
         if let Some(signalled) = self.signalled {
@@ -126,7 +127,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
     let channel = ChannelName::new(&params.channel, params.tmux)?;
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
     let entry = match &params.session_id {
@@ -134,37 +135,37 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
         None => None,
     };
     let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&channel.name));
-    let wanted = ChannelWait { channel, since, timeout };
-    let output = wait_for(&context, entry.as_ref(), &wanted).await?;
-    let text = format!("[{}] {}", wanted.channel.given(), summary(&output));
+    let wait = ChannelWait { channel, since, timeout };
+    let output = wait_for(&context, entry.as_ref(), &wait).await?;
+    let text = format!("[{}] {}", wait.channel.given(), summary(&output));
     Ok((output, text))
 }
 
-/// A channel by its name.
+/// The checked name of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct ChannelName {
     pub(super) name: String,
-    /// Of a tmux server, if it is.
+    /// The channel of a tmux server, for a `tmux:` name.
     pub(super) tmux: Option<Channel>,
 }
 
 impl ChannelName {
     pub(super) fn new(given: &str, is_tmux: bool) -> Result<ChannelName, ToolError> {
-        let of_tmux = given.strip_prefix("tmux:").or(is_tmux.then_some(given));
-        let Some(of_tmux) = of_tmux else {
+        let tmux_name = given.strip_prefix("tmux:").or(is_tmux.then_some(given));
+        let Some(tmux_name) = tmux_name else {
             check_channel_name(given)?;
             return Ok(ChannelName { name: given.to_owned(), tmux: None });
         };
-        let (server, name) = tmux::split_server(of_tmux);
+        let (server, name) = tmux::split_server(tmux_name);
         let channel = Channel { server, name: name.to_owned() };
         check_channel_name(name)?;
         check_channel_name(&channel.key())?;
         Ok(ChannelName { name: channel.key(), tmux: Some(channel) })
     }
 
-    /// Checks that a channel of tmux belongs to a server all of whose panes may be seen.
+    /// Checks that the policy shows all panes of a tmux channel's server.
     pub(super) fn check_policy(&self, policy: &Policy) -> Result<(), ToolError> {
-        // No pane has that number, so only a wildcard matches it.
+        // No pane has this id, so only a wildcard matches it.
         let any_pane = |channel: &Channel| channel.server.id_of("%4294967295");
         match &self.tmux {
             Some(channel) => policy.check_seeing(&[&any_pane(channel)]),
@@ -172,14 +173,14 @@ impl ChannelName {
         }
     }
 
-    /// What a caller calls it.
+    /// Returns the name as callers write it.
     pub(super) fn given(&self) -> String {
-        let of_tmux = |channel: &Channel| channel.server.id_of(&channel.name);
-        self.tmux.as_ref().map_or_else(|| self.name.clone(), of_tmux)
+        let full_name = |channel: &Channel| channel.server.id_of(&channel.name);
+        self.tmux.as_ref().map_or_else(|| self.name.clone(), full_name)
     }
 }
 
-/// A channel that is waited for.
+/// A wait for a channel.
 #[derive(Clone, Debug)]
 pub(super) struct ChannelWait {
     pub(super) channel: ChannelName,
@@ -187,8 +188,7 @@ pub(super) struct ChannelWait {
     pub(super) timeout: Duration,
 }
 
-/// How the program of a terminal ended or its terminal was closed, once either is; never, if there is none
-/// to ask for.
+/// Waits until the program of a session exits, or the session is closed (`true`). Never returns without a session.
 async fn exited(entry: Option<&Arc<Entry>>) -> (Option<Exit>, bool) {
     let Some(entry) = entry else { return std::future::pending().await };
     let wait = |driver: &mut awaitty_terminal::terminal::Driver| {
@@ -204,8 +204,8 @@ async fn exited(entry: Option<&Arc<Entry>>) -> (Option<Exit>, bool) {
     }
 }
 
-/// Ends when a tmux server does; never, if there is none.
-async fn lost(server: Option<watch::Receiver<bool>>) {
+/// Waits until a tmux server ends. Never returns without a server.
+async fn server_lost(server: Option<watch::Receiver<bool>>) {
     match server {
         Some(mut lost) => drop(lost.wait_for(|&lost| lost).await),
         None => std::future::pending().await,
@@ -215,11 +215,11 @@ async fn lost(server: Option<watch::Receiver<bool>>) {
 pub(super) async fn wait_for(
     context: &Context,
     entry: Option<&Arc<Entry>>,
-    wanted: &ChannelWait,
+    wait: &ChannelWait,
 ) -> Result<WaitOutput, ToolError> {
     let signals = &context.sessions.signals;
-    wanted.channel.check_policy(context.sessions.policy())?;
-    let ChannelWait { channel: ChannelName { name, tmux }, since, timeout } = wanted;
+    wait.channel.check_policy(context.sessions.policy())?;
+    let ChannelWait { channel: ChannelName { name, tmux }, since, timeout } = wait;
     let started = Instant::now();
     let server = match tmux {
         Some(channel) => {
@@ -237,12 +237,12 @@ pub(super) async fn wait_for(
             output.exit = exit.into();
             output.exit.exited = Some(true);
             output.closed = closed.then_some(true);
-            // What it signalled before it exited comes first.
+            // A signal from before the exit has priority.
             let signalled = signals.take_above(name, *since);
             let end = if closed { "closed" } else { "exited" };
             (if signalled.is_some() { "met" } else { end }, signalled)
         }
-        () = lost(server) => {
+        () = server_lost(server) => {
             output.why = Some("the tmux server has ended".to_owned());
             ("closed", None)
         }
@@ -253,7 +253,10 @@ pub(super) async fn wait_for(
     if let Some(entry) = entry.filter(|_| matches!(outcome, "timeout" | "exited")) {
         output.why = Some(match outcome {
             "exited" => "the program has exited without a signal".to_owned(),
-            _ => entry.handle.call(|driver| why::doing(driver)).await.unwrap_or_default(),
+            _ => {
+                let foreground = entry.handle.call(|driver| diagnosis::describe_foreground(driver));
+                foreground.await.unwrap_or_default()
+            }
         });
     }
     output.outcome = Some(outcome);
@@ -266,7 +269,7 @@ pub(super) async fn wait_for(
     if let Some(limit) = limit.filter(|_| outcome == "pending") {
         let left = timeout.saturating_sub(limit).as_millis() as u64;
         let mut retry =
-            json!({"channel": wanted.channel.given(), "since": since, "timeout_ms": left});
+            json!({"channel": wait.channel.given(), "since": since, "timeout_ms": left});
         if let Some(entry) = entry {
             retry["session_id"] = json!(entry.id);
         }

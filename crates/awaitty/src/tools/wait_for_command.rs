@@ -1,4 +1,4 @@
-//! `wait_for_command`, and the wait for a command's end that `run_command` and `run_steps` share with it.
+//! `wait_for_command`, and the wait for a command's end, which `run_command` and `run_steps` use too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,18 +8,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::answer::check_room;
-use super::command_output::{Bound, CommandOutput, CommandView, End};
+use super::command_output::{CommandEnd, CommandOutput, CommandSnapshot, OutputLimit};
 use super::params::timeout;
-use super::{Answer, Context, Kind, Tool};
+use super::wait_call::check_wait_limit;
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::shell;
 use awaitty_terminal::terminal::{Driver, RunningWait};
 
-/// When it is looked whether a command has replaced its shell, after it began: nothing tells of it.
-const EXEC_LOOKS: [Duration; 5] = [
+/// The times after the start at which the server checks whether a command has replaced its shell. The kernel does not
+/// report an exec.
+const EXEC_CHECKS: [Duration; 5] = [
     Duration::from_millis(50),
     Duration::from_millis(250),
     Duration::from_secs(1),
@@ -27,11 +28,11 @@ const EXEC_LOOKS: [Duration; 5] = [
     Duration::from_secs(20),
 ];
 
-/// How soon it is looked whether a shell reads, so that it can be interrupted; then ever more rarely.
+/// The first interval between checks whether a shell reads and can be interrupted. It doubles each time.
 const CANCEL_PAUSE: Duration = Duration::from_millis(2);
-/// How long a shell has to come back once it was interrupted.
+/// The time that a shell has to return to its prompt after an interrupt.
 const CANCELLED_PAUSE: Duration = Duration::from_millis(100);
-/// How often that is tried.
+/// The maximum number of checks.
 const CANCELS_MAX: usize = 12;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -43,55 +44,56 @@ struct Params {
     command_id: Option<u64>,
     /// Default 120000.
     timeout_ms: Option<u64>,
-    /// As of run_command.
+    /// As in run_command.
     max_chars: Option<usize>,
 }
 
 pub(super) fn tool() -> Tool {
     super::tool(
         "wait_for_command",
-        "Waits on for a command that did not finish, or for one that was typed. Returns the same as run_command.",
+        "Waits for a command that has not finished, or for one that was typed. Returns the same as run_command.",
         Kind::Reads,
         run,
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<CommandOutput> {
+async fn run(context: Context, params: Params) -> ToolResult<CommandOutput> {
     let timeout = timeout(params.timeout_ms, policy::COMMAND_TIMEOUT)?;
-    let bound = Bound::new(params.max_chars)?;
+    let output_limit = OutputLimit::new(params.max_chars)?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    let asked = params.command_id.map(CommandId);
+    let given_id = params.command_id.map(CommandId);
     let found = entry.handle.call(move |driver| {
         let session = driver.session();
-        let command = match asked {
+        let command = match given_id {
             Some(id) => session.command(id),
             None => session.last_command(),
         };
-        let is_shown = session.screen().is_alternate();
-        command.map(|command| (command.id, is_shown))
+        let is_full_screen = session.screen().is_alternate();
+        command.map(|command| (command.id, is_full_screen))
     });
-    let Some((id, is_shown)) = found.await.ok_or_else(ToolError::gone)? else {
-        return Err(asked.map_or(WaitError::NoCommand, WaitError::NoSuchCommand).into());
+    let Some((id, is_full_screen)) = found.await.ok_or_else(ToolError::gone)? else {
+        return Err(given_id.map_or(WaitError::NoCommand, WaitError::NoSuchCommand).into());
     };
-    // Who waits for a program whose screen is shown already knows of it, and waits for its end.
-    wait(&context, &entry, id, timeout, bound, !is_shown).await
+    // With a full-screen program on the screen, the caller waits for its end.
+    wait(&context, &entry, id, timeout, output_limit, !is_full_screen).await
 }
 
-/// Waits for a command and says what became of it; also, if asked to, that it is a full-screen program.
+/// Waits for a command and returns its result. With `stops_at_prompts` the wait also ends when the command asks for
+/// input or becomes a full-screen program.
 pub(super) async fn wait(
     context: &Context,
     entry: &Arc<Entry>,
     id: CommandId,
     timeout: Duration,
-    bound: Bound,
-    tells_screen: bool,
-) -> Answer<CommandOutput> {
-    let end = wait_for_end(context, entry, id, timeout, tells_screen).await?;
-    let view = entry.handle.call(move |driver| CommandView::of(driver, id));
+    output_limit: OutputLimit,
+    stops_at_prompts: bool,
+) -> ToolResult<CommandOutput> {
+    let end = wait_for_end(context, entry, id, timeout, stops_at_prompts).await?;
+    let view = entry.handle.call(move |driver| CommandSnapshot::of(driver, id));
     let view = view.await.ok_or_else(ToolError::gone)?;
     let view = view.ok_or(WaitError::NoSuchCommand(id))?;
     let left = timeout.saturating_sub(context.call_limit.unwrap_or_default());
-    let result = CommandOutput::new(entry, &view, &end, bound, left);
+    let result = CommandOutput::new(entry, &view, &end, output_limit, left);
     let text = result.describe(entry, &view.frame);
     Ok((result, text))
 }
@@ -101,11 +103,11 @@ async fn wait_for_end(
     entry: &Arc<Entry>,
     id: CommandId,
     timeout: Duration,
-    tells_screen: bool,
-) -> Result<End, ToolError> {
+    stops_at_prompts: bool,
+) -> Result<CommandEnd, ToolError> {
     let mut over = start(entry, Condition::Command(id), timeout).await?;
     let mut unclosed = start(entry, Condition::Unclosed(id), timeout).await?;
-    let (mut full_screen, mut asks) = match tells_screen {
+    let (mut full_screen, mut asks) = match stops_at_prompts {
         true => (
             Some(start(entry, Condition::FullScreen(id), timeout).await?),
             Some(start(entry, Condition::Asks(Some(id)), timeout).await?),
@@ -114,8 +116,8 @@ async fn wait_for_end(
     };
     let started = Instant::now();
     let limit = context.call_limit.filter(|limit| *limit < timeout).map(|limit| started + limit);
-    let mut looks = EXEC_LOOKS.iter().map(|&after| started + after);
-    let mut next_look = looks.next();
+    let mut checks = EXEC_CHECKS.iter().map(|&after| started + after);
+    let mut next_check = checks.next();
     loop {
         tokio::select! {
             biased;
@@ -127,29 +129,29 @@ async fn wait_for_end(
                 break;
             }
             is_full_screen = is_some_met(&mut full_screen) => match is_full_screen {
-                true => return Ok(End::FullScreen),
+                true => return Ok(CommandEnd::FullScreen),
                 false => break,
             },
             asks = is_some_met(&mut asks) => match asks {
-                true => return Ok(End::Asks),
+                true => return Ok(CommandEnd::Asks),
                 false => break,
             },
-            () = until(next_look) => {
-                next_look = looks.next();
+            () = until(next_check) => {
+                next_check = checks.next();
                 let is_running = entry.handle.call(move |driver| is_running(driver, id)).await;
                 if is_running == Some(true) && entry.is_replaced() {
-                    return Ok(End::Replaced);
+                    return Ok(CommandEnd::Replaced);
                 }
             }
-            () = until(limit) => return Ok(End::Pending),
+            () = until(limit) => return Ok(CommandEnd::Pending),
         }
     }
-    // One of the others ended for a reason that this one tells.
+    // Another wait ended for a reason that is in this one's outcome.
     ended(&mut over).await
 }
 
-async fn ended(over: &mut RunningWait) -> Result<End, ToolError> {
-    over.ended().await.map(|ended| End::Over(ended.outcome)).ok_or_else(ToolError::gone)
+async fn ended(over: &mut RunningWait) -> Result<CommandEnd, ToolError> {
+    over.ended().await.map(|ended| CommandEnd::Over(ended.outcome)).ok_or_else(ToolError::gone)
 }
 
 async fn is_met(wait: &mut RunningWait) -> bool {
@@ -163,8 +165,8 @@ async fn is_some_met(wait: &mut Option<RunningWait>) -> bool {
     }
 }
 
-/// Cancels a command that is not closed. An interrupt is lost on a shell that does not read yet, so it is sent
-/// when it does, and again if nothing came of it.
+/// Cancels an incomplete command. A shell that does not read yet loses an interrupt, so it is sent when the shell
+/// reads, and again if it has no effect.
 async fn cancel(entry: &Arc<Entry>, id: CommandId) {
     let mut pause = CANCEL_PAUSE;
     let is_open =
@@ -172,7 +174,7 @@ async fn cancel(entry: &Arc<Entry>, id: CommandId) {
     for _ in 0..CANCELS_MAX {
         let tried = entry.handle.call(move |driver| {
             let (is_open, keys) =
-                (is_open(driver), driver.shell().map(|(_, kind)| shell::cancel(kind)));
+                (is_open(driver), driver.shell().map(|(_, kind)| shell::cancel_input(kind)));
             let is_reading = is_open && driver.reader().is_some();
             if is_reading {
                 driver.type_keys(keys.unwrap_or(b"\x03"));
@@ -202,14 +204,14 @@ pub(super) async fn start(
     start_spec(entry, Spec { condition, since: Since::Input, deadline: None }, timeout).await
 }
 
-/// Starts a wait on a session, within the limit on how many.
+/// Starts a wait on a session, within the limit of waits.
 pub(super) async fn start_spec(
     entry: &Entry,
     spec: Spec,
     timeout: Duration,
 ) -> Result<RunningWait, ToolError> {
     let started = entry.handle.start_wait(move |driver| {
-        check_room(driver, 1)?;
+        check_wait_limit(driver, 1)?;
         Ok(driver.start_wait(spec, timeout)?)
     });
     started.await.ok_or_else(ToolError::gone)?

@@ -4,16 +4,16 @@ use awaitty_core::{Condition, Since};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::start;
 use super::outcome::WaitOutput;
 use super::params::timeout;
-use super::shown::Show;
-use super::wanted::Wanted;
-use super::{Answer, Context, Kind, Tool};
+use super::screen_output::ScreenMode;
+use super::wait_call::start;
+use super::wait_params::WaitRequest;
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use crate::text;
 
-/// Lines of output that are told with the exit.
+/// The number of output lines in the result.
 const LAST_LINES: usize = 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -34,12 +34,16 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
     let timeout = timeout(params.timeout_ms, policy::EXIT_TIMEOUT)?;
     let entry = context.find(params.session_id.as_deref()).await?;
-    let (mut output, text) =
-        start(&context, &entry, &Wanted::one(Condition::Exit, Since::Now, timeout), Show::Screen)
-            .await?;
+    let (mut output, text) = start(
+        &context,
+        &entry,
+        &WaitRequest::one(Condition::Exit, Since::Now, timeout),
+        ScreenMode::Full,
+    )
+    .await?;
     let lines = entry.handle.call(|driver| driver.session().last_lines(LAST_LINES)).await;
     output.last_lines = lines.map(|lines| lines.iter().map(|line| text::line(line)).collect());
     Ok((output, text))

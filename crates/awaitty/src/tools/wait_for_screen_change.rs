@@ -4,12 +4,12 @@ use awaitty_core::{Condition, Since};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::start;
 use super::outcome::WaitOutput;
 use super::params::{SinceParam, StylesParam, duration, ignored, since, styles, timeout};
-use super::shown::Show;
-use super::wanted::Wanted;
-use super::{Answer, Context, Kind, Tool};
+use super::screen_output::ScreenMode;
+use super::wait_call::start;
+use super::wait_params::WaitRequest;
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 use awaitty_terminal::ToolError;
 
@@ -22,7 +22,7 @@ struct Params {
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
-    /// Unchanged for so long. Default 300; 0: the first change.
+    /// Unchanged for this long. Default 300; 0: the first change.
     stable_ms: Option<u64>,
     /// Default 5000.
     timeout_ms: Option<u64>,
@@ -30,10 +30,10 @@ struct Params {
     #[serde(default)]
     #[schemars(schema_with = "super::schema::true_or_selection")]
     styles: Option<StylesParam>,
-    /// Regexes; rows that match are left out: clocks, spinners.
+    /// Regexes; rows that match are ignored: clocks, spinners.
     #[serde(default)]
     ignore: Vec<String>,
-    /// Give the changed rows and not the screen.
+    /// Return the changed rows, not the screen.
     #[serde(default)]
     diff: bool,
 }
@@ -47,7 +47,7 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
     let stable = duration("stable_ms", params.stable_ms, policy::STABLE, policy::TIMEOUT_MAX)?;
     let timeout = timeout(params.timeout_ms, policy::CHANGE_TIMEOUT)?;
     let ignore = ignored(&params.ignore)?;
@@ -55,13 +55,13 @@ async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
     let since = since(params.since.as_ref())?;
     let entry = context.find(params.session_id.as_deref()).await?;
     let show = match (params.diff, since) {
-        (false, _) => Show::Screen,
-        (true, Since::Frame(seq)) => Show::Diff(seq),
+        (false, _) => ScreenMode::Full,
+        (true, Since::Frame(seq)) => ScreenMode::Diff(seq),
         (true, _) => {
             let seq = entry.handle.call(move |driver| driver.session().anchor_seq(since)).await;
-            Show::Diff(seq.ok_or_else(ToolError::gone)?)
+            ScreenMode::Diff(seq.ok_or_else(ToolError::gone)?)
         }
     };
     let condition = Condition::Change { stable, styles, ignore };
-    start(&context, &entry, &Wanted::one(condition, since, timeout), show).await
+    start(&context, &entry, &WaitRequest::one(condition, since, timeout), show).await
 }

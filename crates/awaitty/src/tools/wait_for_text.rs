@@ -4,12 +4,12 @@ use awaitty_core::Condition;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::start;
 use super::outcome::WaitOutput;
 use super::params::{SinceParam, pattern, since, timeout};
-use super::shown::Show;
-use super::wanted::Wanted;
-use super::{Answer, Context, Kind, Tool};
+use super::screen_output::ScreenMode;
+use super::wait_call::start;
+use super::wait_params::WaitRequest;
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -21,7 +21,7 @@ struct Params {
     pattern: String,
     /// Any of i, m, s, x, U.
     flags: Option<String>,
-    /// "input" (default), "frame", "now", "screen": also what is there already, or a seq.
+    /// "input" (default), "frame", "now", "screen" (also text that is there already), or a seq.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
@@ -41,11 +41,11 @@ pub(super) fn tool() -> Tool {
     )
 }
 
-async fn run(context: Context, params: Params) -> Answer<WaitOutput> {
+async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
     let pattern = pattern(&params.pattern, params.flags.as_deref())?;
     let condition = if params.gone { Condition::Gone(pattern) } else { Condition::Text(pattern) };
     let timeout = timeout(params.timeout_ms, policy::TEXT_TIMEOUT)?;
-    let wanted = Wanted::one(condition, since(params.since.as_ref())?, timeout);
+    let request = WaitRequest::one(condition, since(params.since.as_ref())?, timeout);
     let entry = context.find(params.session_id.as_deref()).await?;
-    start(&context, &entry, &wanted, Show::Screen).await
+    start(&context, &entry, &request, ScreenMode::Full).await
 }

@@ -1,4 +1,4 @@
-//! What is being waited for, for whoever looks on.
+//! The running waits, for the web page and `awaitty attach`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,24 @@ use serde_json::Value;
 use crate::sessions::wall_clock_ms;
 use crate::text;
 
-/// Characters of what is waited for that are told.
+/// The maximum length of a wait's description, in characters.
 const WHAT_CHARS: usize = 120;
 
-/// A wait that runs.
+/// A running wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Waiting {
-    /// The session it names; none where it names none, and where there is but one.
+pub(crate) struct WaitInfo {
+    /// The session id or name in the arguments, if there is one.
     #[serde(skip)]
     pub(crate) session: Option<String>,
-    /// The tool that waits.
+    /// The name of the tool.
     tool: String,
-    /// What for.
+    /// The description of the condition.
     what: String,
-    /// Since when, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     since: u64,
 }
 
-/// The waits of a server that run.
+/// The running waits of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     running: Mutex<Running>,
@@ -35,10 +35,10 @@ pub(crate) struct Waits {
 #[derive(Debug, Default)]
 struct Running {
     last: u64,
-    calls: BTreeMap<u64, Vec<Waiting>>,
+    calls: BTreeMap<u64, Vec<WaitInfo>>,
 }
 
-/// A call that waits, until it is dropped.
+/// The registration of a call that waits. Dropping it removes the call.
 #[derive(Debug)]
 pub(crate) struct Call {
     waits: Arc<Waits>,
@@ -50,7 +50,7 @@ impl Waits {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call begins; nothing is taken down of one that does not wait.
+    /// Registers a call. Returns `None` for one that does not wait.
     pub(crate) fn begin(self: &Arc<Self>, tool: &str, arguments: &Value) -> Option<Call> {
         let waits = describe(tool, arguments);
         if waits.is_empty() {
@@ -63,8 +63,8 @@ impl Waits {
         Some(Call { waits: Arc::clone(self), id })
     }
 
-    /// All that run, oldest first.
-    pub(crate) fn all(&self) -> Vec<Waiting> {
+    /// Returns all running waits, oldest first.
+    pub(crate) fn all(&self) -> Vec<WaitInfo> {
         self.lock().calls.values().flatten().cloned().collect()
     }
 }
@@ -75,15 +75,15 @@ impl Drop for Call {
     }
 }
 
-/// What a call waits for.
-fn describe(tool: &str, arguments: &Value) -> Vec<Waiting> {
+/// Describes the waits of a call.
+fn describe(tool: &str, arguments: &Value) -> Vec<WaitInfo> {
     let one = |wait: &Value, what: Option<String>| {
         let named = wait["session_id"].as_str().or(arguments["session_id"].as_str());
         let what: String = text::visible(&what?).chars().take(WHAT_CHARS).collect();
         let (tool, since) = (tool.to_owned(), wall_clock_ms());
-        Some(Waiting { session: named.map(str::to_owned), tool, what, since })
+        Some(WaitInfo { session: named.map(str::to_owned), tool, what, since })
     };
-    // As it was written: people read it.
+    // Not escaped: people read it.
     let quoted = |value: &Value| value.as_str().map(|text| format!("\"{text}\""));
     let waits = match tool {
         "wait_for_text" => {
@@ -91,7 +91,7 @@ fn describe(tool: &str, arguments: &Value) -> Vec<Waiting> {
             vec![one(arguments, quoted(&arguments["pattern"]).map(|text| text + gone))]
         }
         "wait_for_screen_change" => vec![one(arguments, Some("the screen to change".to_owned()))],
-        "wait_for_exit" => vec![one(arguments, Some("its exit".to_owned()))],
+        "wait_for_exit" => vec![one(arguments, Some("the program to exit".to_owned()))],
         "wait_for_channel" => {
             let channel = arguments["channel"].as_str();
             vec![one(arguments, channel.map(|name| format!("a signal on {name}")))]
@@ -101,7 +101,7 @@ fn describe(tool: &str, arguments: &Value) -> Vec<Waiting> {
             let count = arguments["steps"].as_array().map_or(0, Vec::len);
             vec![one(arguments, Some(format!("the end of {count} steps")))]
         }
-        "wait_for_command" => vec![one(arguments, Some("its command to end".to_owned()))],
+        "wait_for_command" => vec![one(arguments, Some("the command to end".to_owned()))],
         "wait_for_any" => {
             let waits = arguments["waits"].as_array().map_or(&[][..], Vec::as_slice);
             waits.iter().map(|wait| one(wait, condition(wait))).collect()
@@ -111,7 +111,7 @@ fn describe(tool: &str, arguments: &Value) -> Vec<Waiting> {
     waits.into_iter().flatten().collect()
 }
 
-/// A condition in words: `{"text": "passed"}`, `{"settled": 300}`.
+/// Describes a condition such as `{"text": "passed"}` or `{"settled": 300}`.
 fn condition(wait: &Value) -> Option<String> {
     const KINDS: [&str; 7] = ["text", "change", "settled", "exit", "ready", "channel", "command"];
     let named = |kind| Some((kind, wait.get(kind).filter(|it| !it.is_null())?));
@@ -130,28 +130,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_waited_for_is_told_while_it_is() {
+    fn waits_are_listed_while_they_run() {
         let waits = Arc::new(Waits::default());
         assert!(waits.begin("snapshot", &json!({})).is_none());
         assert!(waits.begin("send_input", &json!({"input": "secret\n"})).is_none());
-        let told = |tool: &str, arguments: Value| {
+        let listed = |tool: &str, arguments: Value| {
             let _call = waits.begin(tool, &arguments);
-            let told = |one: Waiting| (one.session.unwrap_or_default(), one.what);
-            waits.all().into_iter().map(told).collect::<Vec<_>>()
+            let parts = |one: WaitInfo| (one.session.unwrap_or_default(), one.what);
+            waits.all().into_iter().map(parts).collect::<Vec<_>>()
         };
         let wait = |session: &str, what: &str| (session.to_owned(), what.to_owned());
         let text = json!({"session_id": "s1", "pattern": "a|\u{202e}b"});
-        assert_eq!(told("wait_for_text", text), [wait("s1", "\"a|<U+202E>b\"")]);
+        assert_eq!(listed("wait_for_text", text), [wait("s1", "\"a|<U+202E>b\"")]);
         let any = json!({"waits": [{"session_id": "s2", "text": "x"}, {"channel": "c"}]});
         assert_eq!(
-            told("wait_for_any", any),
+            listed("wait_for_any", any),
             [wait("s2", "text \"x\""), wait("", "channel \"c\"")]
         );
         let send = json!({"session_id": "s1", "input": "x", "wait": {"settled": 300}});
-        assert_eq!(told("send_input", send), [wait("s1", "settled 300")]);
-        assert_eq!(told("wait_for_exit", json!({})), [wait("", "its exit")]);
+        assert_eq!(listed("send_input", send), [wait("s1", "settled 300")]);
+        assert_eq!(listed("wait_for_exit", json!({})), [wait("", "the program to exit")]);
         let long = json!({"session_id": "s1", "command": "x".repeat(1000)});
-        assert_eq!(told("run_command", long)[0].1.chars().count(), WHAT_CHARS);
+        assert_eq!(listed("run_command", long)[0].1.chars().count(), WHAT_CHARS);
         assert_eq!(waits.all(), []);
     }
 }

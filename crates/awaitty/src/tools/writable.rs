@@ -1,5 +1,5 @@
-//! Whether a caller may type into a terminal, resize or close it: not against the operator's policy, not while a person has
-//! control, and not into our own pane of tmux or into tmux's copy mode.
+//! Checks that a caller may type into a terminal, resize or close it: the operator's policy allows it, no person has
+//! control, and a tmux pane is neither awaitty's own nor in copy mode.
 
 use super::Context;
 use crate::sessions::Entry;
@@ -19,7 +19,7 @@ pub(super) async fn ensure_writable(
         return Err(ToolError::new(
             "denied",
             format!(
-                "{} is the pane that awaitty itself runs in: force: true types there all the same",
+                "{} is the pane that awaitty itself runs in: force: true types into it nevertheless",
                 entry.id
             ),
         ));
@@ -32,8 +32,8 @@ pub(super) async fn ensure_writable(
         return Err(ToolError::new(
             "denied",
             format!(
-                "{} is in copy mode, or another of tmux's own, and the program would not get it: leave_copy_mode: true \
-                 leaves it first. Nothing was sent",
+                "{} is in copy mode or another tmux mode, so its program would not receive the input: \
+                 leave_copy_mode: true leaves the mode first. Nothing was sent",
                 entry.id
             ),
         ));
@@ -41,7 +41,7 @@ pub(super) async fn ensure_writable(
     Ok(())
 }
 
-/// Checks that a terminal may be changed, and that no person has taken control.
+/// Checks that the policy allows changes to a terminal, and that no person has control.
 pub(super) async fn ensure_not_controlled(
     context: &Context,
     entry: &Entry,

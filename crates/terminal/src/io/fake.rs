@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use awaitty_core::{Activity, EchoSource, Exit, Job, TerminalWait};
 use tokio::sync::Notify;
 
-use super::pty::{InputModes, ReadEnd};
+use super::pty::{InputModes, ReadOutcome};
 use crate::platform::foreground::Foreground;
 
 /// Bytes of input that the terminal takes before the program reads, unless the test sets another number: as many as a
@@ -178,27 +178,31 @@ impl FakeIo {
         self.until(|state| state.exit.is_some()).await
     }
 
-    pub(super) fn read(&self, buffer: &mut [u8]) -> ReadEnd {
+    pub(super) fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
         let mut state = self.0.lock();
         let count = state.output.len().min(buffer.len());
         if count > 0 {
             for (to, byte) in buffer.iter_mut().zip(state.output.drain(..count)) {
                 *to = byte;
             }
-            return ReadEnd::Bytes(count);
+            return ReadOutcome::Bytes(count);
         }
         if let Some(piece) = state.script.pop_front() {
             // An empty piece is a moment in which nothing is there.
             buffer[..piece.len()].copy_from_slice(&piece);
-            return if piece.is_empty() { ReadEnd::Drained } else { ReadEnd::Bytes(piece.len()) };
+            return if piece.is_empty() {
+                ReadOutcome::Drained
+            } else {
+                ReadOutcome::Bytes(piece.len())
+            };
         }
         match state.flood {
             Some(byte) => {
                 buffer.fill(byte);
-                ReadEnd::Bytes(buffer.len())
+                ReadOutcome::Bytes(buffer.len())
             }
-            None if state.is_hung_up => ReadEnd::Closed,
-            None => ReadEnd::Drained,
+            None if state.is_hung_up => ReadOutcome::Closed,
+            None => ReadOutcome::Drained,
         }
     }
 

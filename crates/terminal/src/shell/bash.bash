@@ -1,21 +1,22 @@
-# awaitty's integration for bash >= 4.4: marks where a command begins and ends.
+# awaitty's integration for bash >= 4.4: marks the start and end of each command.
 #
-# Used in two ways: as `bash --rcfile` (AWAITTY_RC is set: the user's own
-# start-up files are sourced first), or as text given to `eval` in a shell that
-# runs already. Hence one `if` block and no `return`; bash also parses the block
-# as a whole, so aliases made by the user's files cannot reach into it. (What is
-# given to `eval` may have had its comments, all whole lines, taken out.)
+# Used in two ways: as `bash --rcfile` (AWAITTY_RC is set, and the user's own
+# start-up files are sourced first), or as an argument of `eval` in a running
+# shell. Hence one `if` block and no `return`; bash also parses the block as a
+# whole, so aliases from the user's files do not apply in it. (The argument of
+# `eval` may have no comments. All comments are whole lines, so they can be
+# removed.)
 #
-# - The end (D) is printed at the head of PROMPT_COMMAND, the beginning (C) by
-#   PS0: the DEBUG trap belongs to the user. It fires for simple commands, and
-#   what it prints would look like output of the user's command; so whatever of
-#   ours runs at each prompt is a subshell or a redirection and nothing else.
-# - The prompts hold `${__awaitty_n:+...}` rather than the marks themselves: a
+# - The end mark (D) is printed at the head of PROMPT_COMMAND, the start mark (C)
+#   by PS0: the DEBUG trap belongs to the user. It fires for simple commands, and
+#   its output would look like output of the user's command; so the code that
+#   runs at each prompt consists of subshells and redirections only.
+# - The prompts contain `${__awaitty_n:+...}` and not the marks themselves: a
 #   nested shell that inherits an exported PS1 prints no marks and sees no nonce.
 # - Marks go to stderr, where bash writes its prompts.
-# - Nothing may assume that set -e, -u, -x, -T or -a is off.
-# - The nonce is in a file that is emptied at once, and not in the environment,
-#   which stays readable in /proc. In a shell that runs already it is a variable.
+# - No code may assume that set -e, -u, -x, -T or -a is off.
+# - The nonce is in a file that the script empties, and not in the environment,
+#   which stays readable in /proc. In a running shell it is a variable.
 if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
   __awaitty_n=${AWAITTY_NONCE-}
   if [[ -n ${AWAITTY_NONCE_FILE-} ]]; then
@@ -24,7 +25,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
   fi 2>/dev/null
   \builtin unset -v AWAITTY_NONCE AWAITTY_NONCE_FILE
 
-  # The user's start-up files, as bash would have read them.
+  # Source the user's start-up files as bash would.
   if [[ -n ${AWAITTY_RC+x} ]]; then
     __awaitty_rc=$AWAITTY_RC __awaitty_login=${AWAITTY_LOGIN-}
     \builtin unset -v AWAITTY_RC AWAITTY_LOGIN
@@ -44,7 +45,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     \builtin unset -v __awaitty_rc __awaitty_login
   fi
 
-  # Under set -a, what we define would be exported.
+  # Under set -a, these definitions would be exported.
   __awaitty_allexport=
   if [[ $- == *a* ]]; then
     __awaitty_allexport=1
@@ -52,7 +53,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     \builtin export -n __awaitty_n __awaitty_allexport
   fi
 
-  # D: runs in a subshell; succeeds if there is something to put back.
+  # Prints D. Runs in a subshell; succeeds if __awaitty_disarm has to run.
   __awaitty_done() {
     \builtin local dir="${PWD-}"
     dir=${dir//'%'/%25}
@@ -63,10 +64,10 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     [[ -n ${__awaitty_armed-} ]]
   }
 
-  # Bound to ESC[20107~: may a command be delivered? Y or X on fd 9 (stdout and
-  # stderr are shut, as a DEBUG trap or set -x would write on the edit line). A
-  # delivered line is kept out of history, and out of history expansion, by two
-  # variables and not by options, so that a delivered `set +H` means something.
+  # Bound to ESC[20107~: prints Y on fd 9 if the edit line is empty, else X
+  # (stdout and stderr are closed, as a DEBUG trap or set -x would write on the
+  # edit line). Two variables, and not options, keep a delivered line out of the
+  # history and of history expansion, so that a delivered `set +H` has an effect.
   __awaitty_arm() {
     if [[ -n ${READLINE_LINE-} ]]; then
       \builtin printf '\e]133;X;aid=%s\a' "$__awaitty_n" >&9
@@ -74,7 +75,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     fi
     if [[ -z ${__awaitty_armed-} ]]; then
       __awaitty_armed=1
-      # '' for unset, else '=value'; a nested shell is not to inherit our value.
+      # '' for unset, else '=value'; a nested shell must not inherit '*'.
       __awaitty_ignore=${HISTIGNORE+=$HISTIGNORE}
       __awaitty_ignore_x=${HISTIGNORE+${HISTIGNORE@a}}
       __awaitty_chars=${histchars+=$histchars}
@@ -84,7 +85,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     \builtin printf '\e]133;Y;aid=%s\a' "$__awaitty_n" >&9
   }
 
-  # Undoes __awaitty_arm, except for what the command itself has changed.
+  # Undoes __awaitty_arm, except for variables that the command itself has changed.
   __awaitty_disarm() {
     __awaitty_armed=
     if [[ ${HISTIGNORE-} == '*' ]]; then
@@ -96,17 +97,17 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     fi
   }
 
-  # Has someone set a prompt anew, or PROMPT_COMMAND, or put something around ours?
+  # Succeeds if a prompt or PROMPT_COMMAND was changed since __awaitty_wrap.
   __awaitty_stale() {
     [[ ${PS1-} != "$__awaitty_ps1_a"*"$__awaitty_ps1_b" || ${PS2-} != "$__awaitty_ps2_a"* ||
       ${PS0-} != *"$__awaitty_ps0" || ${PROMPT_COMMAND-} != "$__awaitty_head"* ||
       ${PROMPT_COMMAND[@]: -1} != *"$__awaitty_tail" ]]
   }
 
-  # Puts the marks around the prompts, and our parts around PROMPT_COMMAND: the
+  # Adds the marks around the prompts, and the head and tail to PROMPT_COMMAND: the
   # head in front of its first (or only) string, so that a later assignment to
-  # PROMPT_COMMAND does to the user's part what it always did, and the tail as
-  # the last element, or before bash 5.1 as the last line.
+  # PROMPT_COMMAND has its usual effect on the user's part, and the tail as the
+  # last element, or before bash 5.1 as the last line.
   __awaitty_wrap() {
     \builtin local nl=$'\n' i text
     \builtin local -a all
@@ -134,9 +135,8 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
   }
 
   if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-    # What bash is to print, written as prompt escapes. A D in PS1 as well, which
-    # says that it repeats one (k=r): it is there when PROMPT_COMMAND was interrupted
-    # or has been taken away.
+    # The marks as prompt escapes. PS1 has a D too, marked as a repetition (k=r):
+    # it counts when PROMPT_COMMAND was interrupted or removed.
     if \builtin shopt -q promptvars; then
       __awaitty_ps0='${__awaitty_n:+\e]133;C;aid=$__awaitty_n\a}'
       __awaitty_ps1_a='\[${__awaitty_n:+\e]133;D;$?;k=r;aid=$__awaitty_n\a\e]133;A;aid=$__awaitty_n\a}\]'
@@ -149,9 +149,9 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
       __awaitty_ps2_a="\\[\\e]133;A;k=s;aid=$__awaitty_n\\a\\]"
     fi
 
-    # Our parts of PROMPT_COMMAND. The redirection (of 2 to 2) is there to note
-    # $? without a simple command; the last line of the head hands it on, with
-    # an && that keeps set -e quiet. A subshell first turns off what would print.
+    # The head and tail of PROMPT_COMMAND. The redirection (of 2 to 2) stores $?
+    # without a simple command; the last line of the head restores it, with an &&
+    # so that set -e does not exit. Each subshell first turns off traces and traps.
     __awaitty_quiet='{ \builtin set +x; \builtin trap - DEBUG; \builtin trap "" INT; } >/dev/null 2>&1'
     __awaitty_head="if ( $__awaitty_quiet; __awaitty_done ); then __awaitty_disarm; fi 2>&\"\$((__awaitty_status=\$?,2))\"
 ( \\builtin exit \$__awaitty_status ) >/dev/null 2>&1 && ( \\builtin : ) >/dev/null 2>&1"
@@ -159,7 +159,7 @@ if [[ $- == *i* && -n ${AWAITTY_NONCE-}${AWAITTY_NONCE_FILE-} ]]; then
     \builtin unset -v __awaitty_quiet
     __awaitty_wrap
 
-    # Delivery: ask, paste without looking at any key, accept.
+    # Delivery: the keys that ask, paste without interpreting any key, and accept.
     for __awaitty_map in emacs vi-insert vi-command; do
       \builtin bind -m "$__awaitty_map" -x '"\e[20107~": { __awaitty_arm "$_"; } 9>&2 >/dev/null 2>&1' || \builtin :
       \builtin bind -m "$__awaitty_map" '"\e[20108~": bracketed-paste-begin' || \builtin :

@@ -1,13 +1,13 @@
-# awaitty's integration for fish (3.x, 4.x): marks where a command begins and ends.
+# awaitty's integration for fish (3.x, 4.x): marks the start and end of each command.
 #
-# Used in two ways: sourced after config.fish (`fish -C`), or as text given to
-# `eval` in a shell that runs already.
+# Used in two ways: sourced after config.fish (`fish -C`), or as an argument of
+# `eval` in a running shell.
 #
-# - C and D are events of fish, so there is nothing to chain; D again when a prompt
-#   is due, as there is no postexec after an empty line. Handlers leave $status and
-#   $pipestatus alone: so A is printed by one too, and the user's fish_prompt is the
-#   first thing that ours calls. Whoever defines fish_prompt anew gets it wrapped.
-# - A delivered command begins with a space, which keeps it out of history.
+# - Event handlers of fish print C and D, so there are no hooks to chain; D is
+#   printed again at each prompt, as there is no postexec after an empty line.
+#   Handlers do not change $status and $pipestatus: so one prints A too, and our
+#   fish_prompt calls the user's first. A redefined fish_prompt is wrapped again.
+# - A delivered command starts with a space, which keeps it out of the history.
 if status is-interactive; and set -q AWAITTY_NONCE_FILE
     # Not in the environment, which stays readable in /proc.
     builtin read -gu AWAITTY_NONCE <$AWAITTY_NONCE_FILE
@@ -36,8 +36,8 @@ if status is-interactive; and test -n "$AWAITTY_NONCE"
             end
         end
         if not builtin functions -q __awaitty_begin
-            # Not before the first prompt: handlers run in the order of their
-            # definition, and this one is to come after those of fish itself.
+            # Defined at the first prompt: handlers run in the order of their
+            # definition, and this one must run after those of fish itself.
             function __awaitty_begin --on-event fish_preexec
                 set -l text (builtin string replace -r '^ ' '' -- "$argv[1]" | builtin string join ' ')
                 set text (builtin string sub -l 200 -- "$text" | builtin string replace -ar '[[:cntrl:]]' ' ')
@@ -47,14 +47,15 @@ if status is-interactive; and test -n "$AWAITTY_NONCE"
         builtin printf '\e]133;A;aid=%s\a' $__awaitty_n
     end
 
-    # Delivery. ESC[20107~ asks (Y or X). The text comes URL-encoded, as one or more
-    # pastes, because a paste drops tabs and is slow at quotes and backslashes; after
-    # each ESC[20108~ takes it off the line, which keeps the line short. ESC[20109~
-    # decodes and runs it. fish would not run, and leave on the line, what is not
-    # complete (reported like a continuation prompt; an empty line is run instead, for
-    # a new prompt) or not valid (`eval` says why); and it would take seconds to draw
-    # and colour a very long text, so that is left in the variable.
-    # The cursor goes to the start, or fish would expand an abbreviation at the end.
+    # Delivery. ESC[20107~ asks (reply Y or X). The text is URL-encoded and sent as one
+    # or more pastes, because a paste drops tabs and is slow at quotes and backslashes;
+    # after each paste, ESC[20108~ takes the text off the line, which keeps the line
+    # short. ESC[20109~ decodes and runs it. fish would not run an incomplete or invalid
+    # text but leave it on the line. Incomplete text is reported like a continuation
+    # prompt, and an empty line is run for a new prompt; invalid text goes to `eval`,
+    # which prints the error. fish would take seconds to draw and colour a very long
+    # text, so such a text stays in the variable.
+    # The cursor moves to the start, or fish would expand an abbreviation at the end.
     function __awaitty_ask
         set -l line (builtin commandline | builtin string collect)
         if builtin test -n "$line"

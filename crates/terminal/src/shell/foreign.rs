@@ -1,15 +1,15 @@
-//! Shells that we did not start: over ssh, in a container, as another user, inside another shell.
+//! Shells that awaitty did not start: over ssh, in a container, as another user, inside another shell.
 //!
-//! They are asked what they are, by a line that every shell can read and whose echo is no answer. Then they
-//! are either given our script by one typed line (a bootstrap), after which they are like any other; or each
-//! command goes with marks of its own (a sentinel), and nothing of ours stays behind.
+//! A probe line, which every shell can parse, makes the shell report its kind; the echo of the line does not look like
+//! a reply. Then either a typed line loads the integration script (a bootstrap), or each command is typed with its own
+//! marks (a sentinel), which leaves nothing in the shell.
 
 use std::fmt::Write;
 
-use super::deliver::percent_encoded;
+use super::deliver::percent_encode;
 use super::{Kind, Nonce};
 
-/// Programs that bring somebody to another shell.
+/// Programs that connect the terminal to another shell.
 const CARRIERS: [&str; 16] = [
     "ssh",
     "su",
@@ -29,25 +29,25 @@ const CARRIERS: [&str; 16] = [
     "screen",
 ];
 
-/// Tells whether a program only leads to another, and waits for input all the time to hand it on.
+/// Returns whether a program passes its input on to another program, and so waits for input all the time.
 pub fn is_carrier(program: &str) -> bool {
     CARRIERS.contains(&program)
 }
 
-/// Tells whether a program is a shell, or leads to one.
-pub fn is_foreign(program: &str) -> bool {
+/// Returns whether a program is a shell or a carrier.
+pub fn is_shell_or_carrier(program: &str) -> bool {
     Kind::of(program).is_some()
         || CARRIERS.contains(&program)
         || matches!(program, "ksh" | "mksh" | "busybox")
 }
 
-/// A line that makes a shell say what it is. Each shell can read all of it, and fails silently at what is meant
-/// for the others.
+/// Returns a line that makes a shell report its kind. Every shell can parse all of it and fails silently at the parts
+/// for other shells.
 pub fn probe(nonce: &Nonce) -> String {
     let nonce = nonce.as_str();
-    // bash is made to forget the line, if it has remembered it.
+    // Removes the line from bash's history, if it was recorded.
     let forget = forget_line(nonce);
-    // The status before is kept for the command that follows. No process is started in zsh; see `zsh_sentinel`.
+    // The exit status before is kept for the next command. No process is started in zsh; see `zsh_sentinel`.
     format!(
         " eval '__awaitty_s=$?;{forget}case ${{ZSH_VERSION:-}} in \
          ?*)builtin printf \"\\033]133;K;zsh;aid={nonce}\\007\";;\
@@ -56,16 +56,16 @@ pub fn probe(nonce: &Nonce) -> String {
     )
 }
 
-/// The kind that an answer names.
-pub fn kind_of(answer: &str) -> Kind {
-    Kind::of(answer).unwrap_or(Kind::Sh)
+/// Returns the kind that a reply to the probe names.
+pub fn kind_from_reply(reply: &str) -> Kind {
+    Kind::of(reply).unwrap_or(Kind::Sh)
 }
 
-/// Keeps lines of ours out of the file of zsh's history. What zsh remembers until it ends cannot be taken away.
+/// Keeps awaitty's lines out of zsh's history file. The history in zsh's memory cannot be edited.
 const ZSH_FORGETS: &str = "[[ ${HISTORY_IGNORE-} == *__awaitty_* ]]||\
      HISTORY_IGNORE=\"(${HISTORY_IGNORE-}|*__awaitty_*)\";";
 
-/// What makes a shell forget the line that holds the nonce, where that is possible.
+/// Returns code that removes the line with the nonce from the shell's history, where that is possible.
 fn forget(kind: Kind, nonce: &str) -> String {
     match kind {
         Kind::Bash => forget_line(nonce),
@@ -74,8 +74,8 @@ fn forget(kind: Kind, nonce: &str) -> String {
     }
 }
 
-/// Takes the line that holds the nonce out of bash's history, where it is. Without a `!`, which history expansion was once
-/// seen to take for its own even in brackets.
+/// Returns code that removes the line with the nonce from bash's history. It has no `!`: history expansion was seen to
+/// act on one even in brackets.
 fn forget_line(nonce: &str) -> String {
     format!(
         "case ${{BASH_VERSION:-}} in ?*)__awaitty_h=$(HISTTIMEFORMAT= history 1);\
@@ -83,11 +83,11 @@ fn forget_line(nonce: &str) -> String {
     )
 }
 
-/// The lines that give a shell our script.
+/// Returns the lines that load the integration script.
 pub fn bootstrap(kind: Kind, nonce: &Nonce) -> Vec<String> {
     let nonce = nonce.as_str();
-    let Typed { mut lines, value } = typed(kind, nonce, &squeeze(kind.script()));
-    let print = printed(kind, &value);
+    let EncodedText { mut lines, word } = encode_text(kind, nonce, &minify(kind.script()));
+    let print = decode_and_print(kind, &word);
     lines.push(match kind {
         Kind::Fish => {
             format!(" set -g AWAITTY_NONCE {nonce};eval ({print});set -e __awaitty_s __awaitty_t")
@@ -102,81 +102,85 @@ pub fn bootstrap(kind: Kind, nonce: &Nonce) -> Vec<String> {
     lines
 }
 
-/// The lines that run a command between marks of its own. What it runs is written so that no line editor and no
-/// history expansion finds anything in it to act on.
+/// Returns the lines that run a command between its own marks. They contain nothing that a line editor or history
+/// expansion acts on.
 pub fn sentinel(kind: Kind, nonce: &Nonce, command: &str) -> Vec<String> {
     let nonce = nonce.as_str();
-    let Typed { mut lines, value } = typed(kind, nonce, command);
+    let EncodedText { mut lines, word } = encode_text(kind, nonce, command);
     lines.push(match kind {
-        Kind::Bash => bash_sentinel(nonce, &printed(kind, &value)),
-        Kind::Zsh => zsh_sentinel(nonce, &value),
-        Kind::Fish => fish_sentinel(nonce, &printed(kind, &value), lines.is_empty()),
-        Kind::Sh => sh_sentinel(nonce, &printed(kind, &value)),
+        Kind::Bash => bash_sentinel(nonce, &decode_and_print(kind, &word)),
+        Kind::Zsh => zsh_sentinel(nonce, &word),
+        Kind::Fish => fish_sentinel(nonce, &decode_and_print(kind, &word), lines.is_empty()),
+        Kind::Sh => sh_sentinel(nonce, &decode_and_print(kind, &word)),
     });
     lines
 }
 
-/// Bytes of a text that are typed in one line with what is done with it: of a line the kernel takes 4095 bytes, as
-/// long as the shell does not read it key by key.
+/// The maximum length, in bytes, of a text in the line that uses it: the kernel accepts lines of 4095 bytes in
+/// canonical mode.
 const INLINE_MAX: usize = 2_000;
-/// Bytes of it in a line that does nothing else.
+/// The maximum length, in bytes, of a piece of a text in a line that only stores it.
 const PIECE: usize = 3_500;
 
-/// A text as it is typed: lines that keep it, where it is long, and the word for it.
-struct Typed {
+/// A text that is typed to a shell.
+struct EncodedText {
+    /// Lines that store a long text in a variable.
     lines: Vec<String>,
-    value: String,
+    /// The shell word that expands to the encoded text.
+    word: String,
 }
 
-/// Each of the lines says that it was read, and the next is typed then: so none is lost, and none is shown after
-/// the command has begun.
-fn typed(kind: Kind, nonce: &str, text: &str) -> Typed {
+/// Encodes a text for a shell. Each of the lines prints a mark when the shell has run it, and the next is typed then:
+/// no line is lost, and none is echoed after the command has started.
+fn encode_text(kind: Kind, nonce: &str, text: &str) -> EncodedText {
     let is_fish = kind == Kind::Fish;
-    let encoded = if is_fish { percent_encoded(text) } else { encode(text) };
-    let (mut lines, mut kept) = (Vec::new(), format!("'{encoded}'"));
+    let encoded = if is_fish { percent_encode(text) } else { printf_escape(text) };
+    let (mut lines, mut word) = (Vec::new(), format!("'{encoded}'"));
     if encoded.len() > INLINE_MAX {
         let pieces = encoded.as_bytes().chunks(PIECE).map(String::from_utf8_lossy);
-        lines = pieces.enumerate().map(|(i, piece)| keep(kind, nonce, &piece, i == 0)).collect();
-        kept = if is_fish { "$__awaitty_t" } else { "\"$__awaitty_t\"" }.to_owned();
+        lines =
+            pieces.enumerate().map(|(i, piece)| store_line(kind, nonce, &piece, i == 0)).collect();
+        word = if is_fish { "$__awaitty_t" } else { "\"$__awaitty_t\"" }.to_owned();
     }
-    Typed { lines, value: kept }
+    EncodedText { lines, word }
 }
 
-/// What prints the text that a word stands for.
-fn printed(kind: Kind, value: &str) -> String {
+/// Returns code that decodes and prints the text of a word.
+fn decode_and_print(kind: Kind, word: &str) -> String {
     match kind {
-        Kind::Fish => format!("string join '' {value}|string unescape --style=url|string collect"),
-        _ => format!("{} %b {value}", printf(kind)),
+        Kind::Fish => format!("string join '' {word}|string unescape --style=url|string collect"),
+        _ => format!("{} %b {word}", printf(kind)),
     }
 }
 
-/// A line that keeps a piece of a text. The first keeps the status, which the probe may have kept before.
-fn keep(kind: Kind, nonce: &str, piece: &str, is_first: bool) -> String {
-    let said = format!("'\\033]133;Y;aid={nonce}\\007'");
+/// Returns a line that stores a piece of a text. The first line also stores the exit status, unless the probe did.
+fn store_line(kind: Kind, nonce: &str, piece: &str, is_first: bool) -> String {
+    let mark = format!("'\\033]133;Y;aid={nonce}\\007'");
     match (kind, is_first) {
         (Kind::Fish, true) => {
-            format!(" set -g __awaitty_s $status;set -g __awaitty_t {piece};builtin printf {said}")
+            format!(" set -g __awaitty_s $status;set -g __awaitty_t {piece};builtin printf {mark}")
         }
-        (Kind::Fish, false) => format!(" set -a __awaitty_t {piece};builtin printf {said}"),
+        (Kind::Fish, false) => format!(" set -a __awaitty_t {piece};builtin printf {mark}"),
         (_, true) => format!(
-            " : \"${{__awaitty_s=$?}}\";{}__awaitty_t='{piece}';{} {said}",
+            " : \"${{__awaitty_s=$?}}\";{}__awaitty_t='{piece}';{} {mark}",
             forget(kind, nonce),
             printf(kind)
         ),
         (_, false) => format!(
-            " {}__awaitty_t=$__awaitty_t'{piece}';{} {said}",
+            " {}__awaitty_t=$__awaitty_t'{piece}';{} {mark}",
             forget(kind, nonce),
             printf(kind)
         ),
     }
 }
 
-/// What prints in a shell that is no fish. zsh would start a program for `command`.
+/// Returns the printf command of a shell other than fish. zsh would start a program for `command`.
 fn printf(kind: Kind) -> &'static str {
     if kind == Kind::Zsh { "builtin printf" } else { "command printf" }
 }
 
-/// Fish gives up a line that was interrupted, but not its handlers.
+/// Returns the sentinel line for fish. An interrupt ends the line but keeps event handlers, so one prints the last
+/// mark.
 fn fish_sentinel(nonce: &str, print: &str, is_first: bool) -> String {
     let status = if is_first { "set -g __awaitty_s $status;" } else { "" };
     format!(
@@ -188,11 +192,11 @@ fn fish_sentinel(nonce: &str, print: &str, is_first: bool) -> String {
     )
 }
 
-/// An interrupt ends the whole line, so the last mark is printed by a trap then, which interrupts the shell once more
-/// without the trap. The status before, which the probe may have kept, is handed on to the command, and the command's
-/// is left to whoever asks for it next.
+/// Returns the sentinel line for POSIX shells. An interrupt ends the whole line, so a trap prints the last mark and
+/// then interrupts the shell again without the trap. The command sees the previous `$?` (the probe may have stored it),
+/// and the next command sees this command's.
 fn sh_sentinel(nonce: &str, print: &str) -> String {
-    // `command`, because what is wrong with the syntax would end the whole line otherwise.
+    // `command`, because a syntax error would end the whole line otherwise.
     format!(
         " : \"${{__awaitty_s=$?}}\";{}\
          (exit $__awaitty_s);command eval \"$(command printf '\\033]133;C;aid={nonce}\\007'>/dev/tty;\
@@ -203,16 +207,16 @@ fn sh_sentinel(nonce: &str, print: &str) -> String {
     )
 }
 
-/// As `sh_sentinel`, but without a process of its own: zsh 5.9 now and then does not hear of the end of one, and waits
-/// for ever or until the end of the next.
-fn zsh_sentinel(nonce: &str, value: &str) -> String {
-    let hand_on = "(){ return $__awaitty_s; }";
+/// Returns the sentinel line for zsh. It works like `sh_sentinel`, but starts no process: zsh 5.9 sometimes misses the
+/// end of one and waits forever or until the next one ends.
+fn zsh_sentinel(nonce: &str, word: &str) -> String {
+    let set_status = "(){ return $__awaitty_s; }";
     format!(
         " : \"${{__awaitty_s=$?}}\";{ZSH_FORGETS}{}\
-         builtin printf -v __awaitty_t %b {value};builtin printf '\\033]133;C;aid={nonce}\\007';\
-         {hand_on};eval \"$__awaitty_t\";\
+         builtin printf -v __awaitty_t %b {word};builtin printf '\\033]133;C;aid={nonce}\\007';\
+         {set_status};eval \"$__awaitty_t\";\
          __awaitty_s=$?;builtin printf '\\033]133;D;%s;aid={nonce};dir=%s\\007' $__awaitty_s \"$PWD\";trap - INT;\
-         eval \"unset __awaitty_s __awaitty_t;{hand_on}\"",
+         eval \"unset __awaitty_s __awaitty_t;{set_status}\"",
         trap_interrupt("builtin printf", nonce)
     )
 }
@@ -224,9 +228,8 @@ fn trap_interrupt(printf: &str, nonce: &str) -> String {
     )
 }
 
-/// In bash an interrupt ends the line without a word if it hit a program, and with a trap the line would go on. So
-/// the last mark is printed by PROMPT_COMMAND, which is put back at once and has its first element run as it would
-/// have been.
+/// Returns the sentinel line for bash. An interrupt of a program ends the line silently, and with a trap the line would
+/// continue. So PROMPT_COMMAND prints the last mark; it then restores the user's value and runs its first element.
 fn bash_sentinel(nonce: &str, print: &str) -> String {
     format!(
         " : \"${{__awaitty_s=$?}}\";{}__awaitty_p=(\"${{PROMPT_COMMAND[@]}}\");\
@@ -239,32 +242,32 @@ fn bash_sentinel(nonce: &str, print: &str) -> String {
     )
 }
 
-/// Tells whether what a sentinel's command printed says that it is not complete.
-pub fn unclosed(kind: Kind, command: &str, output: &str) -> bool {
-    let says = |words: &[&str]| words.iter().any(|words| output.contains(words));
+/// Returns whether the output of a sentinel's command means that the command is incomplete.
+pub fn is_sentinel_incomplete(kind: Kind, command: &str, output: &str) -> bool {
+    let has = |texts: &[&str]| texts.iter().any(|text| output.contains(text));
     match kind {
         Kind::Bash => {
-            !says(&["-c: "])
-                && says(&["unexpected EOF while looking for matching", "unexpected end of file"])
+            !has(&["-c: "])
+                && has(&["unexpected EOF while looking for matching", "unexpected end of file"])
         }
-        // Of an open block zsh names its last word.
+        // For an open block zsh names the last word of the command.
         Kind::Zsh => {
             let is_word =
                 |word: &&str| word.chars().all(|c| c.is_alphanumeric() || "-_./".contains(c));
             let last = command.split_whitespace().last().filter(is_word).unwrap_or("\\n");
             let near_last = format!("parse error near `{last}'");
-            says(&["zsh: unmatched ", "(eval):1: unmatched", "parse error near `\\n'", &near_last])
+            has(&["zsh: unmatched ", "(eval):1: unmatched", "parse error near `\\n'", &near_last])
         }
-        Kind::Fish => says(&["quotes are not balanced", "Missing end to balance"]),
+        Kind::Fish => has(&["quotes are not balanced", "Missing end to balance"]),
         Kind::Sh => {
-            says(&["eval: "])
-                && says(&["Unterminated quoted string", "end of file unexpected", "EOF in"])
+            has(&["eval: "])
+                && has(&["Unterminated quoted string", "end of file unexpected", "EOF in"])
         }
     }
 }
 
-/// A script without comments and indentation: it is typed.
-fn squeeze(script: &str) -> String {
+/// Removes comments and indentation from a script, because it is typed.
+fn minify(script: &str) -> String {
     let lines = script
         .lines()
         .map(str::trim_start)
@@ -272,8 +275,8 @@ fn squeeze(script: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A text in the escapes of `printf %b`, in characters that mean nothing to anybody between single quotes.
-fn encode(text: &str) -> String {
+/// Escapes a text for `printf %b`, with characters that have no special meaning in single quotes.
+fn printf_escape(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() * 5 / 4);
     for byte in text.bytes() {
         match byte {

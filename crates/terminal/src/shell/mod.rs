@@ -1,9 +1,8 @@
-//! Shells that say what they do: how they are started so, and how a command is handed to one.
+//! Shell integration: starting a shell that marks its prompts and commands, and sending commands to it.
 //!
-//! A shell that `spawn` starts is given a script of ours on top of the user's own start-up files, which run as
-//! they would have. The script adds marks (OSC 133) to what the shell prints; what they mean is decided in the
-//! core. They carry a nonce, so that no program can forge them. The scripts chain to whatever the user has
-//! hooked in, and write nothing anywhere (docs/decisions/0004).
+//! A shell that `spawn` starts reads an integration script after the user's own start-up files. The script adds marks
+//! (OSC 133) to the shell's output; the core interprets them. The marks carry a nonce, so that no program can forge
+//! them. The scripts keep the user's hooks and write no files (docs/decisions/0004).
 
 mod deliver;
 mod foreign;
@@ -15,14 +14,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use deliver::is_nothing;
-pub use deliver::{Keys, cancel, check_command, deliver, unclosed_group, without_group};
-pub use foreign::{bootstrap, is_carrier, is_foreign, kind_of, probe, sentinel, unclosed};
+pub use deliver::is_blank;
+pub use deliver::{
+    CommandInput, cancel_input, check_command, command_input, is_group_incomplete,
+    strip_group_errors,
+};
+pub use foreign::{
+    bootstrap, is_carrier, is_sentinel_incomplete, is_shell_or_carrier, kind_from_reply, probe,
+    sentinel,
+};
 pub use nonce::{Nonce, NonceFile};
 
 use crate::runtime;
 
-/// The shells that we know how to talk to.
+/// The shells with an integration script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// bash, from 4.4 on.
@@ -31,12 +36,12 @@ pub enum Kind {
     Zsh,
     /// fish 3 and 4.
     Fish,
-    /// dash and other POSIX shells, which have no hooks but their prompts.
+    /// dash and other POSIX shells, which have no hooks except their prompts.
     Sh,
 }
 
 impl Kind {
-    /// The kind of a program, by its name.
+    /// Returns the kind of a program, by its name or path.
     pub fn of(program: &str) -> Option<Kind> {
         let name = Path::new(program).file_name()?.to_str()?;
         match name.strip_prefix('-').unwrap_or(name) {
@@ -58,29 +63,29 @@ impl Kind {
     }
 }
 
-/// The variable that names the file with the nonce of a shell. The scripts read the file, empty it, and unset the variable.
+/// The variable with the path of the nonce file. The scripts read the file, empty it and unset the variable.
 const NONCE_FILE_VARIABLE: &str = "AWAITTY_NONCE_FILE";
 
-/// What is to be added to a shell so that it says what it does.
+/// The arguments, variables and files that make a shell load its integration script.
 #[derive(Debug)]
 pub struct Integration {
-    /// What its marks carry.
+    /// The nonce of the shell's marks.
     pub nonce: Nonce,
-    /// Which shell it is.
+    /// The kind of shell.
     pub kind: Kind,
-    /// The file that hands the nonce to the shell.
+    /// The file that passes the nonce to the shell.
     pub file: NonceFile,
     folder: PathBuf,
 }
 
 impl Integration {
-    /// What a command line needs, if it starts a shell for a person, and not one for a script.
+    /// Prepares the integration of a command line, if it starts an interactive shell.
     ///
     /// # Errors
-    /// If our scripts cannot be put anywhere.
+    /// If the scripts or the nonce file cannot be written.
     pub fn new(argv: &[String]) -> io::Result<Option<Integration>> {
         let Some((program, args)) = argv.split_first() else { return Ok(None) };
-        let Some(kind) = Kind::of(program).filter(|kind| is_for_a_person(*kind, args)) else {
+        let Some(kind) = Kind::of(program).filter(|kind| is_interactive(*kind, args)) else {
             return Ok(None);
         };
         let (nonce, folder) = (Nonce::new()?, write_scripts()?);
@@ -88,22 +93,22 @@ impl Integration {
         Ok(Some(Integration { nonce, kind, file, folder }))
     }
 
-    /// The arguments to start it with.
+    /// Returns the shell's arguments with the ones that load the script added.
     pub fn args(&self, args: &[OsString]) -> Vec<OsString> {
         match self.kind {
             Kind::Bash if !has_no_rc(args) => {
-                let mut ours = vec!["--rcfile".into(), self.folder.join("bash.bash").into()];
-                // Bash wants its long options before the others.
-                let taken = ["--rcfile", "--init-file", "--login", "-l"];
+                let mut new_args = vec!["--rcfile".into(), self.folder.join("bash.bash").into()];
+                // Bash requires its long options before the others.
+                let replaced = ["--rcfile", "--init-file", "--login", "-l"];
                 let mut args = args.iter();
                 while let Some(arg) = args.next() {
                     match arg.to_str() {
                         Some("--rcfile" | "--init-file") => drop(args.next()),
-                        Some(arg) if taken.contains(&arg) => {}
-                        _ => ours.push(arg.clone()),
+                        Some(arg) if replaced.contains(&arg) => {}
+                        _ => new_args.push(arg.clone()),
                     }
                 }
-                ours
+                new_args
             }
             Kind::Fish => {
                 let source = format!("source {}", shell_words::quote(&self.path("fish.fish")));
@@ -113,18 +118,18 @@ impl Integration {
         }
     }
 
-    /// Sets the variables to start it with.
+    /// Adds the variables that load the script.
     pub fn set_env(&self, args: &[OsString], env: &mut BTreeMap<OsString, OsString>) {
         env.insert(NONCE_FILE_VARIABLE.into(), self.file.path().into());
-        let mut swap = |name: &str, ours: OsString, kept: &str| {
-            let theirs = env.insert(name.into(), ours);
-            if let Some(theirs) = theirs {
-                env.insert(kept.into(), theirs);
+        let mut swap = |name: &str, value: OsString, backup: &str| {
+            let user_value = env.insert(name.into(), value);
+            if let Some(user_value) = user_value {
+                env.insert(backup.into(), user_value);
             }
         };
         match self.kind {
             Kind::Bash if has_no_rc(args) => {
-                // No file of the user's comes after this one, so the first prompt is early enough.
+                // With --norc bash reads no start-up file, so the script can wait until the first prompt.
                 let load = format!(
                     "unset PROMPT_COMMAND; . {}",
                     shell_words::quote(&self.path("bash.bash"))
@@ -138,9 +143,9 @@ impl Integration {
                 env.insert("AWAITTY_RC".into(), rc_file(args).unwrap_or_default());
             }
             Kind::Zsh => {
-                let ours = self.folder.join("zsh");
-                swap("ZDOTDIR", ours.clone().into(), "AWAITTY_ZDOTDIR");
-                env.insert("AWAITTY_ZDOTDIR_OURS".into(), ours.into());
+                let folder = self.folder.join("zsh");
+                swap("ZDOTDIR", folder.clone().into(), "AWAITTY_ZDOTDIR");
+                env.insert("AWAITTY_ZDOTDIR_OURS".into(), folder.into());
             }
             Kind::Sh => {
                 swap("ENV", self.folder.join("sh.sh").into(), "AWAITTY_ENV");
@@ -155,23 +160,22 @@ impl Integration {
     }
 }
 
-/// Tells whether bash is told to read no file of the user's.
+/// Returns whether these arguments make bash skip the user's start-up files.
 fn has_no_rc(args: &[OsString]) -> bool {
     args.iter().any(|arg| arg == "--norc")
 }
 
-/// The file that bash is told to read.
+/// Returns the start-up file that these arguments name.
 fn rc_file(args: &[OsString]) -> Option<OsString> {
     let at = args.iter().position(|arg| arg == "--rcfile" || arg == "--init-file")?;
     args.get(at + 1).cloned()
 }
 
-/// Tells whether a shell with these arguments reads commands from its terminal, and can be told to read a
-/// file of ours first.
-fn is_for_a_person(kind: Kind, args: &[String]) -> bool {
+/// Returns whether a shell with these arguments reads commands from its terminal and can load a script first.
+fn is_interactive(kind: Kind, args: &[String]) -> bool {
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
-        let is_fine = match (kind, arg) {
+        let is_allowed = match (kind, arg) {
             (Kind::Bash, "--rcfile" | "--init-file" | "-O" | "+O" | "-o" | "+o") => {
                 args.next().is_some()
             }
@@ -179,24 +183,24 @@ fn is_for_a_person(kind: Kind, args: &[String]) -> bool {
             (_, "--login" | "--interactive") => true,
             (Kind::Bash, "--norc" | "--noprofile" | "--noediting") => true,
             (Kind::Fish, "--private" | "--no-config") => true,
-            // Of several letters in one, `c` and `s` say where commands come from, and with `f` zsh reads
-            // no files.
+            // Combined short options: with `c` or `s` the commands do not come from the terminal, and with `f` zsh
+            // reads no start-up files.
             (_, flags) => {
                 let letters = flags.strip_prefix(['-', '+']).unwrap_or_default();
-                let barred = if kind == Kind::Zsh { "csf" } else { "cs" };
+                let excluded = if kind == Kind::Zsh { "csf" } else { "cs" };
                 !letters.is_empty()
-                    && letters.chars().all(|c| c.is_ascii_alphabetic() && !barred.contains(c))
+                    && letters.chars().all(|c| c.is_ascii_alphabetic() && !excluded.contains(c))
             }
         };
-        if !is_fine {
+        if !is_allowed {
             return false;
         }
     }
     true
 }
 
-/// Puts the scripts where shells can read them, unless they are there already. They are the same for all
-/// shells, so they are left there.
+/// Writes the scripts to the runtime directory and returns their folder. They are the same for every shell, so they
+/// stay there, and scripts that are up to date are not written again.
 fn write_scripts() -> io::Result<PathBuf> {
     let folder = runtime::runtime_dir()?.join("shell");
     let files = [
@@ -213,7 +217,7 @@ fn write_scripts() -> io::Result<PathBuf> {
         if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
-        // Renamed into place, because another shell may be reading it.
+        // A rename is atomic: another shell may be reading the file.
         let new = folder.join(format!("{}.{}", name.replace('/', "-"), std::process::id()));
         fs::write(&new, text)?;
         fs::rename(&new, &path)?;
@@ -225,13 +229,13 @@ fn write_scripts() -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
-    fn person(command: &str) -> bool {
+    fn is_integrated(command: &str) -> bool {
         let argv = shell_words::split(command).unwrap();
-        Kind::of(&argv[0]).is_some_and(|kind| is_for_a_person(kind, &argv[1..]))
+        Kind::of(&argv[0]).is_some_and(|kind| is_interactive(kind, &argv[1..]))
     }
 
     #[test]
-    fn only_shells_for_people_are_integrated() {
+    fn only_interactive_shells_are_integrated() {
         for shell in [
             "bash",
             "/bin/bash -i",
@@ -248,7 +252,7 @@ mod tests {
             "sh",
             "dash -i",
         ] {
-            assert!(person(shell), "{shell}");
+            assert!(is_integrated(shell), "{shell}");
         }
         for other in [
             "bash -c ls",
@@ -265,7 +269,7 @@ mod tests {
             "python3",
             "bash --rcfile",
         ] {
-            assert!(!person(other), "{other}");
+            assert!(!is_integrated(other), "{other}");
         }
     }
 }

@@ -1,46 +1,46 @@
-//! The nonce that the marks of a shell carry, and how the shell gets it.
+//! The nonce of a shell's marks, and the file that passes it to the shell.
 //!
-//! The environment that a process starts with stays readable in `/proc` as long as the process lives, so the nonce must not
-//! be in it. It is in a file instead, which the shell reads and empties, and which we remove when the first mark came.
+//! The initial environment of a process stays readable in `/proc` until the process exits, so the nonce must not be in
+//! it. The shell reads it from a file and empties the file, which is removed at the first mark.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a nonce: too many to guess.
+/// The length of a nonce in bytes: too long to guess.
 const NONCE_BYTES: usize = 16;
 
-/// What the names of the files begin with. The PID of the server follows.
+/// The prefix of nonce file names. The PID of the server follows.
 const FILE_PREFIX: &str = "nonce-";
 
-/// A random number that the marks of a shell carry, so that no program can forge them.
+/// A random number in the marks of a shell, so that no program can forge them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nonce(String);
 
 impl Nonce {
-    /// Makes a new one.
+    /// Generates a nonce.
     ///
     /// # Errors
-    /// If the kernel has no randomness to give.
+    /// If `/dev/urandom` cannot be read.
     pub fn new() -> io::Result<Nonce> {
         let mut bytes = [0; NONCE_BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
         Ok(Nonce(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// Returns one that is known already.
+    /// Wraps an existing nonce.
     pub fn known(nonce: &str) -> Nonce {
         Nonce(nonce.to_owned())
     }
 
-    /// Returns it as it stands in marks.
+    /// Returns the hexadecimal text that marks contain.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A file that hands a nonce to a shell. Dropping it removes the file.
+/// A file that passes a nonce to a shell. Dropping it removes the file.
 #[derive(Debug)]
 pub struct NonceFile {
     path: PathBuf,
@@ -53,16 +53,17 @@ impl NonceFile {
     /// If the file cannot be written.
     pub(super) fn write(folder: &Path, nonce: &Nonce) -> io::Result<NonceFile> {
         remove_stale(folder);
-        // The name is no secret, and says nothing of the nonce inside.
+        // The file name is public, so it must not derive from the nonce inside.
         let name = Nonce::new()?;
         let path = folder.join(format!("{FILE_PREFIX}{}-{}", std::process::id(), name.as_str()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let file_of_nonce = NonceFile { path };
+        // Created before the write, so that a failed write removes the file.
+        let nonce_file = NonceFile { path };
         writeln!(file, "{}", nonce.as_str())?;
-        Ok(file_of_nonce)
+        Ok(nonce_file)
     }
 
-    /// Returns where it is.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -74,7 +75,7 @@ impl Drop for NonceFile {
     }
 }
 
-/// Removes the files of servers that were killed.
+/// Removes the files of servers that no longer run.
 fn remove_stale(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -99,10 +100,10 @@ mod tests {
     }
 
     #[test]
-    fn a_nonce_file_is_private_and_goes_with_its_owner() {
+    fn a_nonce_file_is_private_and_removed_on_drop() {
         let folder = std::env::temp_dir().join(format!("awaitty-nonce-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        // No process has that PID: it is beyond the kernel's largest.
+        // No process has that PID: it is above the kernel's maximum.
         let stale = folder.join(format!("{FILE_PREFIX}4194305-ff"));
         fs::write(&stale, "left by a server that was killed").unwrap();
         let nonce = Nonce::new().unwrap();

@@ -1,23 +1,23 @@
-# awaitty's integration for zsh: marks where a command begins and ends.
+# awaitty's integration for zsh: marks the start and end of each command.
 #
 # Used in two ways: as .zshrc in a directory of awaitty's own (see .zshenv; the
-# user's .zshrc is read first), or as text given to `eval` in a shell that runs
-# already. Hence blocks and no `return`; zsh also parses each block as a whole,
-# so aliases made by the user's files cannot reach into it.
+# user's .zshrc is sourced first), or as an argument of `eval` in a running shell.
+# Hence blocks and no `return`; zsh also parses each block as a whole, so aliases
+# from the user's files do not apply in it.
 #
-# - The end (D) is printed as part of PROMPT_EOL_MARK, which zsh prints before any
-#   hook runs, and again by the first precmd hook (with the directory, and for
-#   those who have turned PROMPT_SP off). The beginning (C) is the last preexec
-#   hook. Other hooks are kept; ours are put back where they belong at each prompt.
+# - The end mark (D) is a part of PROMPT_EOL_MARK, which zsh prints before any
+#   hook runs. The first precmd hook prints it again, with the directory, and for
+#   users who have turned PROMPT_SP off. The last preexec hook prints the start
+#   mark (C). Other hooks are kept; ours are moved back into place at each prompt.
 # - Marks are written to the terminal, as zsh's prompts are, not to stdout.
 
-# Our nonce first, so that programs started by the user's .zshrc do not see it.
+# The nonce comes first, so that programs started by the user's .zshrc do not see it.
 if [[ -o interactive && -n ${AWAITTY_NONCE-} ]]; then
   \builtin typeset -g __awaitty_n="$AWAITTY_NONCE" __awaitty_chars= __awaitty_hide= __awaitty_comments=
   \builtin typeset -g +x __awaitty_n
   \builtin unset AWAITTY_NONCE
 
-  # D: the last command has ended.
+  # Prints D.
   __awaitty_precmd() {
     __awaitty_end $?
     __awaitty_disarm
@@ -29,7 +29,7 @@ if [[ -o interactive && -n ${AWAITTY_NONCE-} ]]; then
     \builtin print -rn -- $'\e]133;D;'"$1;aid=$__awaitty_n;cwd=$dir"$'\a' >/dev/tty
   }
 
-  # C: after all of the other hooks.
+  # Prints C, after all other hooks.
   __awaitty_preexec() {
     __awaitty_disarm
     __awaitty_begin "${1:-$3}"
@@ -40,8 +40,8 @@ if [[ -o interactive && -n ${AWAITTY_NONCE-} ]]; then
     \builtin print -rn -- $'\e]133;C;aid='"$__awaitty_n;cmd=${1[1,200]//[[:cntrl:]]/ }"$'\a' >/dev/tty
   }
 
-  # The last precmd hook: A and B around the prompt, if they are not there (yet,
-  # or any more). An exported prompt would show the marks in nested shells.
+  # The last precmd hook: adds A and B around the prompt, if they are missing. The
+  # prompts are not exported: nested shells would print the marks.
   __awaitty_prompt() {
     \builtin emulate -L zsh
     \builtin local a=$'%{\e]133;A;aid='"$__awaitty_n"$'\a%}' b=$'%{\e]133;B;aid='"$__awaitty_n"$'\a%}'
@@ -71,11 +71,11 @@ if [[ -o interactive && -n ${AWAITTY_NONCE-} ]]; then
     fi
   }
 
-  # Delivery. ESC[20107~ asks (Y or X), ESC[20108~ reads the text up to ESC[201~,
-  # ESC[20109~ runs it, without history and without history expansion (by taking
-  # away its characters: zsh has looked at BANG_HIST before the editor starts; the
-  # third, for comments, stays, though $histchars reads as empty meanwhile), and with
-  # comments, which zsh else takes for commands at its prompt.
+  # Delivery. ESC[20107~ asks (reply Y or X), ESC[20108~ reads the text up to
+  # ESC[201~, ESC[20109~ runs it, without history and without history expansion (by
+  # removing its characters: zsh reads BANG_HIST before the editor starts; the third
+  # character, for comments, stays, though $histchars reads as empty meanwhile), and
+  # with comments, which zsh runs as commands at its prompt by default.
   __awaitty_ask() {
     \builtin emulate -L zsh
     \builtin local answer=Y
@@ -103,7 +103,7 @@ if [[ -o interactive && -n ${AWAITTY_NONCE-} ]]; then
     \builtin zle .accept-line
   }
   __awaitty_addhistory() {
-    # The && is for ERR_EXIT, which would take a plain failure amiss.
+    # The && is for ERR_EXIT, which would exit after a plain failure.
     [[ -z $__awaitty_hide ]] && \builtin true
   }
   __awaitty_disarm() {
@@ -119,8 +119,8 @@ if [[ -o interactive && -n ${AWAITTY_NONCE-} ]]; then
   }
 fi
 
-# The user's .zshrc, with the user's ZDOTDIR, which stays in force from here on. A
-# system-wide zshrc may have derived HISTFILE from ours.
+# Source the user's .zshrc, with the user's ZDOTDIR, which stays set from here on. A
+# system-wide zshrc may have derived HISTFILE from awaitty's directory.
 if [[ -n ${__awaitty_ours-} ]]; then
   if [[ -n $__awaitty_zdotdir ]]; then ZDOTDIR="${__awaitty_zdotdir#=}"; else \builtin unset ZDOTDIR; fi
   if [[ ${HISTFILE-} == "$__awaitty_ours"/* ]]; then

@@ -1,10 +1,10 @@
 # awaitty's .zshenv: the first of three files in a directory of awaitty's own, to
-# which ZDOTDIR points when zsh starts. Each gives ZDOTDIR back to the user, reads
-# the user's file of the same name, and notes what the user made of ZDOTDIR.
+# which ZDOTDIR points when zsh starts. Each restores the user's ZDOTDIR, sources
+# the user's file of the same name, and stores the resulting ZDOTDIR.
 #
 # AWAITTY_ZDOTDIR_OURS is that directory, AWAITTY_ZDOTDIR the user's ZDOTDIR if
-# there was one. The user's may set any option, so this keeps to plain scalars;
-# it is one block, as zsh parses that before the user's aliases are there.
+# there was one. The user's file may set any option, so this uses plain scalars
+# only; it is one block, as zsh parses that before the user's aliases exist.
 if [[ -n ${AWAITTY_ZDOTDIR_OURS-} ]]; then
   \builtin typeset -g __awaitty_ours="$AWAITTY_ZDOTDIR_OURS" __awaitty_zdotdir=
   \builtin typeset -g +x __awaitty_ours __awaitty_zdotdir

@@ -205,7 +205,8 @@ impl Driver {
         if !self.session.wants_activity() || self.io.is_none() {
             self.probe_schedule = None;
         } else if has_happened || self.probe_schedule.is_none() {
-            self.probe_schedule = Some(ProbeSchedule { at: Instant::now() + PROBE_FIRST, pause: PROBE_FIRST });
+            self.probe_schedule =
+                Some(ProbeSchedule { at: Instant::now() + PROBE_FIRST, pause: PROBE_FIRST });
         }
     }
 

@@ -101,7 +101,7 @@ impl Driver {
         let (viewer, channel) = (viewer.to_owned(), channel.to_owned());
         self.keyboard.control = Some(Control { viewer, channel, count, from });
         // Whoever types is told how.
-        self.shown.send_modify(|_| {});
+        self.view.send_modify(|_| {});
         from
     }
 
@@ -115,7 +115,7 @@ impl Driver {
         };
         let had = ControlPeriod { from, to: self.session.frame().seq() };
         self.keyboard.had = Some((had, false));
-        self.shown.send_modify(|_| {});
+        self.view.send_modify(|_| {});
         Some(had)
     }
 
@@ -160,17 +160,17 @@ impl Driver {
 
     /// ProbeSchedule on: hears of each frame, and of each move of the cursor.
     pub fn subscribe_view(&self) -> watch::Receiver<ViewState> {
-        self.shown.subscribe()
+        self.view.subscribe()
     }
 
     /// Tells those who look on.
     pub(super) fn notify_viewers(&self) {
-        if self.shown.receiver_count() == 0 {
+        if self.view.receiver_count() == 0 {
             return;
         }
         let screen = self.session.screen();
         let now = (self.session.frame().seq(), screen.cursor(), key_modes(screen));
-        self.shown.send_if_modified(|shown| std::mem::replace(shown, now) != now);
+        self.view.send_if_modified(|shown| std::mem::replace(shown, now) != now);
     }
 
     /// The newest commands that have begun, oldest first.

@@ -73,7 +73,9 @@ impl Driver {
     /// Answers the callers whose waits ended.
     pub(super) fn answer_ended(&mut self) {
         for ended in self.session.poll_ended() {
-            let Some(DueAnswer { answer, ends, rest }) = self.callers.note_ended(ended) else { continue };
+            let Some(DueAnswer { answer, ends, rest }) = self.callers.note_ended(ended) else {
+                continue;
+            };
             rest.into_iter().for_each(|wait| self.session.cancel_wait(wait));
             let ended = &ends.first;
             let is_match =

@@ -252,7 +252,13 @@ pub struct Driver {
 
 impl Driver {
     /// Starts the task of a terminal.
-    pub fn start(pty: Pty, cols: usize, rows: usize, options: Options, setup: ProgramSetup) -> Handle {
+    pub fn start(
+        pty: Pty,
+        cols: usize,
+        rows: usize,
+        options: Options,
+        setup: ProgramSetup,
+    ) -> Handle {
         let untouched = pty.untouched_modes();
         let pid = pty.pid();
         Driver::start_with(Some(Io::Pty(pty)), pid, (cols, rows), options, |driver| {

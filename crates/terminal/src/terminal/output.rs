@@ -153,7 +153,9 @@ impl Driver {
         let mut turn = Turn::new();
         while Instant::now() < deadline {
             if self.unfed.is_empty() {
-                let ReadOutcome::Bytes(_) = self.unfed.read(|buffer| pane.read(buffer)) else { return };
+                let ReadOutcome::Bytes(_) = self.unfed.read(|buffer| pane.read(buffer)) else {
+                    return;
+                };
                 self.note_read();
             }
             self.feed_some(&mut turn);

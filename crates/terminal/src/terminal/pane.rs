@@ -1,9 +1,9 @@
-//! What a driver does for a pane of tmux: it begins with what the pane shows, follows its size and its processes, and
-//! takes over what tmux shows otherwise than we do.
+//! The part of a driver for tmux panes: it starts from a capture, follows the pane's size and processes, and corrects
+//! the screen where tmux's differs.
 //!
 //! ```text
-//! piped     bytes come; when it falls quiet, what it shows is compared with what we have
-//! captured  its pipe is somebody else's: what it shows is taken over whenever it has changed
+//! piped     the driver reads the output; when the pane is quiet, the screen is compared with a capture
+//! captured  another program uses the pane's pipe: the screen is replaced by a capture after each change
 //! ```
 
 use std::time::Duration;
@@ -12,66 +12,69 @@ use awaitty_core::{Activity, EchoSource, Exit};
 use rustix::process::Pid;
 use tokio::time::Instant;
 
-use super::{Begun, Driver, Handle, Job, Options};
+use super::{Driver, Handle, Job, Options, ProgramSetup};
 use crate::io::Io;
 use crate::io::pty::InputModes;
 use crate::io::tmux::{Capture, Pane, PaneInfo, Server};
 use crate::limits;
 use crate::platform::processes;
 
-/// How long a pane must be quiet before what it shows is compared.
+/// The time without output after which a pane is compared with a capture.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// How long what was on its way when a pane was captured may take to come. If something does, it is compared later.
-const ON_ITS_WAY: Duration = Duration::from_millis(50);
+/// The time in which output from before a capture must arrive. If any does, the comparison is postponed.
+const IN_TRANSIT_MAX: Duration = Duration::from_millis(50);
 
-/// How soon a pane that is captured is captured again.
+/// The minimum interval between captures of a captured pane.
 const CAPTURE_PAUSE: Duration = Duration::from_millis(20);
 
-/// How long tmux is given to notice that a process has ended, and how soon it is asked again.
-const NOTICED_MAX: Duration = Duration::from_secs(2);
-/// See [`NOTICED_MAX`].
-const NOTICED_PAUSE: Duration = Duration::from_millis(5);
+/// The time in which tmux must reap an ended process.
+const REAP_MAX: Duration = Duration::from_secs(2);
+/// The interval between checks whether tmux has reaped it.
+const REAP_POLL: Duration = Duration::from_millis(5);
 
-/// What is known of a pane besides its screen.
+/// The state of the synchronisation with a pane.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// When it is to be captured.
+    /// The time of the next capture.
     pub(super) at: Option<Instant>,
-    /// It is being captured.
-    is_under_way: bool,
-    /// When it was captured last.
+    /// Whether a capture is running.
+    is_capturing: bool,
+    /// The time of the last capture.
     captured: Option<Instant>,
-    /// Captures that were begun, and the newest of those that were taken over.
-    begun: u64,
-    taken: u64,
-    /// Rows above its screen, and its modes, at the last capture.
+    /// The number of captures that were started.
+    started_captures: u64,
+    /// The number of the newest capture that was applied.
+    applied_capture: u64,
+    /// The number of rows above the screen at the last capture.
     history: usize,
+    /// The modes at the last capture.
     modes: String,
-    /// Bytes that came so far.
+    /// The number of bytes of output so far.
     pub(super) fed: u64,
-    /// Rows that had to be taken over.
+    /// The number of rows that were corrected.
     healed: u64,
-    /// The size of its terminal, where tmux has another for the pane: `stty` can set one.
-    of_terminal: Option<(usize, usize)>,
-    /// How often something was typed, and how often by what tmux has handed on.
-    typed: u64,
-    handed_on: u64,
-    /// tmux is being asked to hand it on.
-    is_handing_on: bool,
-    /// tmux is being asked to hand on what it has, before the program is said to wait for input.
+    /// The size of its terminal, if it differs from tmux's size of the pane: `stty` can set one.
+    tty_size: Option<(usize, usize)>,
+    /// The number of inputs so far.
+    inputs: u64,
+    /// The number of inputs that tmux has written to the terminal.
+    flushed_inputs: u64,
+    /// Whether tmux is flushing input.
+    is_flushing: bool,
+    /// Whether tmux is flushing output, before the activity of the program is reported.
     pub(super) is_syncing: bool,
 }
 
 impl Driver {
-    /// Starts the task of a pane, which shows what was captured when it was attached; without a pane it has ended. If we
-    /// have just started its program, with what its terminal did before.
+    /// Starts the task of a pane from its first capture. `pane` is an error if its program has ended. `started` has the
+    /// input modes from before the program started, if awaitty has started it.
     pub fn start_pane(
         pane: Result<Pane, Exit>,
         pid: Pid,
         capture: &Capture,
         options: Options,
-        started: Option<(InputModes, Begun)>,
+        started: Option<(InputModes, ProgramSetup)>,
     ) -> Handle {
         let PaneInfo { cols, rows, .. } = capture.info;
         let (io, exit) = match pane {
@@ -85,27 +88,27 @@ impl Driver {
             session.handle_output(now, &capture.seed());
             session.reconcile(now, &capture.rows(), capture.cursor, true);
             session.handle_drained(now);
-            // What was there before is before all waits.
+            // Text from before the attachment is older than the anchor of every wait.
             session.handle_input(now, "", EchoSource::None);
             (driver.watch.history, driver.watch.modes) = (capture.history_size, capture.modes());
             if let Some((untouched, begun)) = started {
-                driver.begin(untouched, begun);
+                driver.apply_setup(untouched, begun);
             }
             match exit {
                 Some(exit) => driver.end(exit),
-                None => driver.lead(pid),
+                None => driver.set_leader(pid),
             }
         })
     }
 
-    /// Says which process leads the pane, for whoever ends it.
-    fn lead(&mut self, pid: Pid) {
+    /// Sets the first process of the pane.
+    fn set_leader(&mut self, pid: Pid) {
         processes::unregister(self.pid);
         let _ = processes::register(|| Ok(((), pid)));
         self.pid = pid;
     }
 
-    /// Lets a pane go; what it prints from now on is not ours to see.
+    /// Detaches from a pane and closes the session. The pane and its program continue.
     pub fn let_go(&mut self) {
         if matches!(self.io, Some(Io::Pane(_))) {
             processes::unregister(self.pid);
@@ -114,23 +117,23 @@ impl Driver {
         self.close();
     }
 
-    /// Tells whether it is a pane that is only captured.
+    /// Returns whether this is a pane that is only captured.
     pub fn is_captured(&self) -> bool {
         matches!(&self.io, Some(Io::Pane(pane)) if pane.is_captured())
     }
 
-    /// Rows of a pane that had to be taken over, because tmux showed something else.
+    /// Returns the number of rows that differed from tmux's and were corrected.
     pub fn healed(&self) -> u64 {
         self.watch.healed
     }
 
-    /// Takes the size that the pane has now: tmux changes it without asking anybody.
+    /// Updates the size of the screen to that of the pane, which tmux may change at any time.
     pub(super) fn follow_pane(&mut self) {
         let Some(Io::Pane(pane)) = &self.io else { return };
         let screen = self.session.screen();
         if let Some((cols, rows)) = pane.size()
             && (cols, rows) != (screen.cols(), screen.rows())
-            && self.watch.of_terminal != Some((cols, rows))
+            && self.watch.tty_size != Some((cols, rows))
             && cols > 0
             && rows > 0
         {
@@ -139,51 +142,51 @@ impl Driver {
         }
     }
 
-    /// Bytes came from a pane: once it is quiet, it is compared.
+    /// Schedules a comparison for when the pane is quiet.
     pub(super) fn compare_later(&mut self) {
         if matches!(self.io, Some(Io::Pane(_))) {
             self.watch.at = Some(Instant::now() + QUIET);
         }
     }
 
-    /// A pane that is only captured has changed.
+    /// Schedules the next capture of a captured pane.
     pub(super) fn capture_soon(&mut self) {
         let now = Instant::now();
         let soon = self.watch.captured.map_or(now, |last| now.max(last + CAPTURE_PAUSE));
         self.watch.at = Some(self.watch.at.map_or(soon, |at| at.min(soon)));
     }
 
-    /// When a pane is to be captured next.
+    /// Returns the time of the next capture.
     pub(super) fn capture_at(&self) -> Option<Instant> {
-        self.watch.at.filter(|_| !self.watch.is_under_way)
+        self.watch.at.filter(|_| !self.watch.is_capturing)
     }
 
-    /// Captures the pane, if it is time to.
+    /// Captures the pane, if a capture is due.
     pub(super) fn capture_if_due(&mut self) {
         if self.capture_at().is_none_or(|at| at > Instant::now()) {
             return;
         }
         self.watch.at = None;
         let Some(Io::Pane(pane)) = &self.io else { return };
-        self.watch.is_under_way = true;
+        self.watch.is_capturing = true;
         let ((server, id), fed) = (pane.place(), self.watch.fed);
         let history = pane.is_captured().then_some(self.watch.history);
-        self.watch.begun += 1;
-        let number = self.watch.begun;
-        self.run_aside(async move {
+        self.watch.started_captures += 1;
+        let number = self.watch.started_captures;
+        self.run_in_background(async move {
             let capture = match history {
                 Some(history) => server.capture_since(&id, history).await,
                 None => {
                     let capture = server.capture(&id).await;
-                    tokio::time::sleep_until(Instant::now() + ON_ITS_WAY).await;
+                    tokio::time::sleep_until(Instant::now() + IN_TRANSIT_MAX).await;
                     capture
                 }
             };
             Box::new(move |driver: &mut Driver| {
-                driver.watch.is_under_way = false;
+                driver.watch.is_capturing = false;
                 driver.watch.captured = Some(Instant::now());
                 match capture {
-                    Ok(capture) => driver.take_over(&capture, number, fed),
+                    Ok(capture) => driver.apply_capture(&capture, number, fed),
                     Err(_) if driver.is_captured() => driver.capture_soon(),
                     Err(_) => {}
                 }
@@ -191,9 +194,9 @@ impl Driver {
         });
     }
 
-    /// Does something elsewhere that takes its time, and then a job here, if we are still here.
-    pub(super) fn run_aside(&self, work: impl Future<Output = Job> + Send + 'static) {
-        // Weak while it lasts, or the pane could not be let go.
+    /// Runs slow work in another task, and then its job in this driver, if the driver still runs.
+    fn run_in_background(&self, work: impl Future<Output = Job> + Send + 'static) {
+        // A strong sender would keep the driver alive after the pane was detached.
         let jobs = self.jobs.clone();
         tokio::spawn(async move {
             let job = work.await;
@@ -203,35 +206,35 @@ impl Driver {
         });
     }
 
-    /// Takes over what differs.
-    fn take_over(&mut self, capture: &Capture, number: u64, fed: u64) {
+    /// Corrects the screen where it differs from a capture.
+    fn apply_capture(&mut self, capture: &Capture, number: u64, fed: u64) {
         let Some(Io::Pane(pane)) = &self.io else { return };
         let is_captured = pane.is_captured();
-        // A newer one was faster.
-        if number <= self.watch.taken {
+        // A newer capture may have finished first.
+        if number <= self.watch.applied_capture {
             return;
         }
-        self.watch.taken = number;
-        // Something has come since, and what is compared is not of the same moment.
+        self.watch.applied_capture = number;
+        // Output has arrived since then, so the screen is newer than the capture.
         if self.watch.fed != fed && !is_captured {
             return;
         }
         let now = self.now();
         let size = (capture.info.cols, capture.info.rows);
-        let of_terminal = pane.size().filter(|&current| current != size);
-        if of_terminal.is_some() && self.watch.of_terminal != of_terminal {
-            // One of the two is of an earlier moment, or somebody set the size of the terminal alone.
-            self.watch.of_terminal = of_terminal;
+        let tty_size = pane.size().filter(|&current| current != size);
+        if tty_size.is_some() && self.watch.tty_size != tty_size {
+            // One of the two sizes is outdated, or `stty` has set only that of the terminal.
+            self.watch.tty_size = tty_size;
             self.watch.at = Some(Instant::now() + QUIET);
             return;
         }
-        self.watch.of_terminal = of_terminal;
+        self.watch.tty_size = tty_size;
         let screen = self.session.screen();
         if size != (screen.cols(), screen.rows()) {
             self.take_size(size.0, size.1);
         }
         if is_captured {
-            self.catch_up(capture);
+            self.apply_scrolling(capture);
         }
         let healed = self.session.reconcile(now, &capture.rows(), capture.cursor, is_captured);
         if !is_captured {
@@ -240,8 +243,8 @@ impl Driver {
         self.session.handle_drained(now);
     }
 
-    /// Makes the screen scroll as far as the pane's did, and takes over its modes.
-    fn catch_up(&mut self, capture: &Capture) {
+    /// Scrolls the screen as far as the pane has scrolled, and applies the pane's modes.
+    fn apply_scrolling(&mut self, capture: &Capture) {
         let now = self.now();
         if self.session.screen().is_alternate() != capture.info.is_alternate {
             let switch = if capture.info.is_alternate { "\x1b[?1049h" } else { "\x1b[?1049l" };
@@ -262,15 +265,15 @@ impl Driver {
         }
     }
 
-    /// The pipe of a pane has ended: the pane may be gone, or only its pipe, which is not ours alone to end.
+    /// Handles the end of a pane's pipe: the pane has ended, or another tmux client has closed the pipe.
     pub(super) async fn lose_pipe(&mut self) {
         let Some(Io::Pane(mut pane)) = self.io.take() else { return };
         let (server, id) = pane.place();
         match server.pane(&id).await {
             Ok(info) if info.is_dead => self.finish_pane(*pane).await,
-            Ok(_) if pane.go_on_by_captures().is_ok() => {
+            Ok(_) if pane.switch_to_captures().is_ok() => {
                 self.hung_up = false;
-                // What scrolled away meanwhile is not known.
+                // The rows that scrolled off in between are unknown.
                 self.watch.history = usize::MAX;
                 self.io = Some(Io::Pane(pane));
                 self.capture_soon();
@@ -279,37 +282,37 @@ impl Driver {
         }
     }
 
-    /// Something was typed into a pane: until tmux has handed it on, the program has not read it.
+    /// Notes input to a pane. It counts as unread until tmux has written it to the terminal.
     pub(super) fn sync_input(&mut self) {
-        self.watch.typed += 1;
-        self.hand_on();
+        self.watch.inputs += 1;
+        self.flush_input();
     }
 
-    /// Has tmux hand on what was typed so far; what is typed meanwhile is the next one's.
-    fn hand_on(&mut self) {
+    /// Makes tmux write earlier input to the terminal. Input that arrives meanwhile is flushed after that.
+    fn flush_input(&mut self) {
         let Some(Io::Pane(pane)) = &self.io else { return };
-        if self.watch.is_handing_on || self.watch.typed == self.watch.handed_on {
+        if self.watch.is_flushing || self.watch.inputs == self.watch.flushed_inputs {
             return;
         }
-        self.watch.is_handing_on = true;
-        let ((server, _), typed) = (pane.place(), self.watch.typed);
-        self.run_aside(async move {
+        self.watch.is_flushing = true;
+        let ((server, _), inputs) = (pane.place(), self.watch.inputs);
+        self.run_in_background(async move {
             server.sync().await;
             Box::new(move |driver: &mut Driver| {
-                driver.watch.is_handing_on = false;
-                driver.watch.handed_on = typed;
-                driver.tell_unread();
-                driver.hand_on();
+                driver.watch.is_flushing = false;
+                driver.watch.flushed_inputs = inputs;
+                driver.report_unread_input();
+                driver.flush_input();
             }) as Job
         });
     }
 
-    /// Tells whether tmux may have some of what was typed into a pane.
+    /// Returns whether tmux may still have input of a pane in its buffer.
     pub(super) fn is_on_its_way(&self) -> bool {
-        matches!(self.io, Some(Io::Pane(_))) && self.watch.typed != self.watch.handed_on
+        matches!(self.io, Some(Io::Pane(_))) && self.watch.inputs != self.watch.flushed_inputs
     }
 
-    /// Reports what the job of a pane does, once all that it printed before has come.
+    /// Reports the activity of a pane's program, after its earlier output has arrived.
     pub(super) fn confirm_activity(&mut self, activity: Activity) {
         let Some(Io::Pane(pane)) = self.io.as_ref().filter(|_| !self.watch.is_syncing) else {
             return;
@@ -317,9 +320,9 @@ impl Driver {
         self.watch.is_syncing = true;
         let (server, id) = pane.place();
         let history = pane.is_captured().then_some(self.watch.history);
-        self.watch.begun += 1;
-        let number = self.watch.begun;
-        self.run_aside(async move {
+        self.watch.started_captures += 1;
+        let number = self.watch.started_captures;
+        self.run_in_background(async move {
             let capture = match history {
                 Some(history) => server.capture_since(&id, history).await.ok(),
                 None => {
@@ -330,11 +333,11 @@ impl Driver {
             Box::new(move |driver: &mut Driver| {
                 driver.watch.is_syncing = false;
                 if let Some(capture) = capture {
-                    driver.take_over(&capture, number, 0);
+                    driver.apply_capture(&capture, number, 0);
                 }
-                // It may have gone on meanwhile, or we are behind; then the next look finds out.
+                // If the program has continued, or output is unread, the next check reports its activity.
                 if driver.activity() == activity && driver.is_drained {
-                    driver.tell_unread();
+                    driver.report_unread_input();
                     let now = driver.now();
                     driver.session.handle_activity(now, activity);
                 }
@@ -342,14 +345,14 @@ impl Driver {
         });
     }
 
-    /// The pane's process has ended: another may have taken its place, the pane may be left with its last words, or
-    /// be gone.
+    /// Handles the end of the pane's process: another process may have replaced it, the pane may remain with its last
+    /// screen, or be gone.
     pub(super) async fn finish_pane(&mut self, mut pane: Pane) {
         let (server, id) = pane.place();
-        match self.noticed(&server, &id, &pane).await {
+        match self.wait_until_reaped(&server, &id, &pane).await {
             Some(info) if !info.is_dead && info.pid != self.pid() && pane.follow(&info).is_ok() => {
-                // tmux has begun a new screen without a word.
-                self.lead(pane.pid());
+                // tmux has cleared its screen without any output.
+                self.set_leader(pane.pid());
                 self.feed_own(b"\x1bc");
                 self.io = Some(Io::Pane(Box::new(pane)));
                 self.follow_pane();
@@ -357,9 +360,9 @@ impl Driver {
             }
             Some(info) => {
                 let is_captured = pane.is_captured();
-                // What tmux has of a dead pane is in its pipe already.
-                let patience = if info.is_dead { Duration::ZERO } else { limits::DRAIN_MAX };
-                self.drain(&Io::Pane(Box::new(pane)), patience).await;
+                // All output of a dead pane is in the pipe already.
+                let drain_max = if info.is_dead { Duration::ZERO } else { limits::DRAIN_MAX };
+                self.drain(&Io::Pane(Box::new(pane)), drain_max).await;
                 if let Ok(capture) = server.capture(&id).await {
                     let now = self.now();
                     self.session.reconcile(now, &capture.rows(), capture.cursor, is_captured);
@@ -373,21 +376,26 @@ impl Driver {
         }
     }
 
-    /// What tmux says of a pane once it has noticed that its process has ended; nothing, if the pane is gone. What is
-    /// still to come is read meanwhile, because tmux waits for that; but nothing of a process that has its place.
-    async fn noticed(&mut self, server: &Server, id: &str, pane: &Pane) -> Option<PaneInfo> {
-        let (pid, deadline) = (self.pid(), Instant::now() + NOTICED_MAX);
+    /// Waits until tmux has reaped the pane's process and returns the pane; `None` if it is gone. Reads the remaining
+    /// output meanwhile, because tmux waits for that, but none of a process that replaced the pane's.
+    async fn wait_until_reaped(
+        &mut self,
+        server: &Server,
+        id: &str,
+        pane: &Pane,
+    ) -> Option<PaneInfo> {
+        let (pid, deadline) = (self.pid(), Instant::now() + REAP_MAX);
         loop {
             let found = server.pane(id).await.ok();
-            let is_open = found.as_ref().is_some_and(|info| {
+            let is_unreaped = found.as_ref().is_some_and(|info| {
                 info.is_dead && info.exit() == Exit::Unknown || !info.is_dead && info.pid == pid
             });
-            if !is_open || Instant::now() >= deadline {
+            if !is_unreaped || Instant::now() >= deadline {
                 return found;
             }
             self.drain_pane(pane, deadline).await;
             server.reap().await;
-            tokio::time::sleep_until(Instant::now() + NOTICED_PAUSE).await;
+            tokio::time::sleep_until(Instant::now() + REAP_POLL).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a program could not be started, in words: the name of the error that people search for, and the next step.
+//! Error messages for programs that could not be started: the errno, its meaning and the next step.
 
 use std::io;
 
@@ -7,20 +7,22 @@ use rustix::io::Errno;
 use super::SpawnSpec;
 use crate::error::ToolError;
 
-/// The answer to a `spawn` that the kernel refused.
+/// Returns the error of a `spawn` that failed in the kernel.
 pub(super) fn spawn_failed(spec: &SpawnSpec, error: &io::Error) -> ToolError {
     let name = &spec.argv[0];
-    ToolError::new("spawn_failed", format!("{name:?} could not be started: {}", say(error)))
+    ToolError::new("spawn_failed", format!("{name:?} could not be started: {}", describe(error)))
 }
 
-fn say(error: &io::Error) -> String {
-    let name = match error.raw_os_error().map(Errno::from_raw_os_error) {
-        // That the file itself is there was looked at before.
+fn describe(error: &io::Error) -> String {
+    let text = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        // The file itself exists: that was checked before.
         Some(Errno::NOENT) => {
-            "ENOENT, no such file or directory: is there what its first line names as interpreter?"
+            "ENOENT, no such file or directory: check that the interpreter in its first line exists"
         }
         Some(Errno::ACCESS) => "EACCES, permission denied: it is not executable",
-        Some(Errno::NOEXEC) => "ENOEXEC, not a program: does its first line name an interpreter?",
+        Some(Errno::NOEXEC) => {
+            "ENOEXEC, not a program: check that its first line names an interpreter"
+        }
         Some(Errno::TOOBIG) => "E2BIG, the arguments and the environment are too long",
         Some(Errno::AGAIN) => {
             "EAGAIN, the limit of processes is reached: close some sessions, or raise `ulimit -u`"
@@ -33,5 +35,5 @@ fn say(error: &io::Error) -> String {
         }
         _ => return error.to_string(),
     };
-    name.to_owned()
+    text.to_owned()
 }

@@ -1,49 +1,50 @@
-//! A name that is taken: the session that has it is used, or gives way to a new one.
+//! Names that are in use: the session with the name is reused, or replaced by a new one.
 //!
-//! A session that gives way stays listed, by its name, until its program has ended and the new one takes its place in one
-//! step. So there is no moment in which another caller could take the name or the room for it, and two callers that
-//! restart one name at once end each other's session in turn and leave one.
+//! A session that is replaced stays listed by its name until its program has ended; then the new session replaces it in
+//! one step. So no other caller can take the name or the room in between, and two callers that restart one name at the
+//! same time end each other's session in turn and leave one.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rustix::process::Signal;
 
-use super::{Ending, Entry, Place, SpawnSpec, Terminals, end_for_good, resolve};
+use super::{Ending, Entry, Place, SpawnSpec, Terminals, end_and_forget, resolve};
 use crate::error::ToolError;
 use crate::limits;
 use crate::platform::processes::Survivor;
 use crate::record::Recorder;
 use crate::terminal::exit_of;
 
-/// What becomes of a session that has the name already.
+/// The treatment of an existing session with the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfExists {
-    /// It stays, and the call is refused.
+    /// It stays, and the call fails.
     Error,
-    /// It is the answer if its program runs, and gives way otherwise.
+    /// It is returned if its program is running, and replaced otherwise.
     Reuse,
-    /// It gives way.
+    /// It is replaced.
     Restart,
 }
 
-/// What `spawn` made.
+/// The result of `spawn`.
 #[derive(Debug)]
 pub struct Spawned {
-    /// The terminal.
+    /// The session.
     pub entry: Arc<Entry>,
-    /// It was there already.
+    /// Whether it existed before the call.
     pub is_reused: bool,
-    /// Processes of the session that gave way which could not be ended.
+    /// Processes of the replaced session that could not be ended.
     pub survivors: Vec<Survivor>,
 }
 
 impl Terminals {
-    /// Starts a program in a new terminal, or finds the one that has its name. It goes on to its end even if the caller
-    /// goes away: a window would be left half made, or a session be ended without a new one.
+    /// Starts a program in a new session, or returns the one with its name. Continues even if the caller is dropped,
+    /// which could otherwise leave an incomplete tmux window, or end a session without a new one.
     ///
     /// # Errors
-    /// If it cannot be started. A session that was to give way runs on then, unless it was found out too late.
+    /// If the program cannot be started. A session that was to be replaced keeps running, unless the error occurs after
+    /// it was ended.
     pub async fn spawn(
         self: &Arc<Self>,
         spec: SpawnSpec,
@@ -62,17 +63,17 @@ impl Terminals {
         tokio::spawn(spawned).await.map_err(|_| ToolError::gone())?
     }
 
-    /// Ends the session of a name or an id and starts the same again.
+    /// Ends the session with a name or an id and starts its program again.
     ///
     /// # Errors
-    /// If there is none, or it was not started here.
+    /// If there is no such session, or this server did not start it.
     pub async fn restart(self: &Arc<Self>, name: &str) -> Result<Spawned, ToolError> {
         let old = self.find(Some(name)).await?;
         let Some(spec) = old.spec.clone() else {
             return Err(ToolError::new(
                 "unsupported",
                 format!(
-                    "{name:?} was not started by this server, which does not know its command: give command"
+                    "{name:?} was not started by this server, so its command is unknown: give command"
                 ),
             ));
         };
@@ -81,7 +82,7 @@ impl Terminals {
         tokio::spawn(spawned).await.map_err(|_| ToolError::gone())?
     }
 
-    /// Starts a program whose name may be taken; `old` is the session that gives way, if it is known.
+    /// Starts a program whose name may be in use. `old` is the session to replace, if it is known.
     async fn take_over(
         &self,
         spec: SpawnSpec,
@@ -97,7 +98,7 @@ impl Terminals {
             };
             let Some(holder) = holder else {
                 match self.start(&spec).await {
-                    // Another caller was faster.
+                    // Another caller has taken the name.
                     Err(_) if self.listed_as(spec.name.as_deref()).is_some() => continue,
                     started => return started.map(|entry| done(entry, survivors)),
                 }
@@ -109,7 +110,7 @@ impl Terminals {
             self.check_start(&spec, &holder).await?;
             holder.is_ending.store(true, Ordering::Relaxed);
             let ending = Ending::Kill(Signal::HUP, limits::GRACE);
-            let left = end_for_good(&holder, ending).await;
+            let left = end_and_forget(&holder, ending).await;
             self.forget_leader(&holder, &left);
             survivors.extend(left);
             if let Some(started) = self.start_over(&spec, &holder).await {
@@ -122,23 +123,23 @@ impl Terminals {
         }
     }
 
-    /// Returns the session that has the name of what is to be started.
+    /// Returns the session with the name of a new program.
     async fn holder(&self, spec: &SpawnSpec) -> Option<Arc<Entry>> {
         let name = spec.name.as_deref()?;
         match (self.listed_as(Some(name)), &spec.place) {
-            // It may have been started in tmux before us.
+            // An earlier server may have started it in tmux.
             (None, Place::Tmux(_)) => self.find_again(name).await,
             (listed, _) => listed,
         }
     }
 
-    /// Returns the session that is listed by a name.
+    /// Returns the listed session with a name.
     fn listed_as(&self, name: Option<&str>) -> Option<Arc<Entry>> {
-        let is_it = |entry: &&Arc<Entry>| name.is_some() && entry.name.as_deref() == name;
-        self.lock().iter().find(is_it).cloned()
+        let has_name = |entry: &&Arc<Entry>| name.is_some() && entry.name.as_deref() == name;
+        self.lock().iter().find(has_name).cloned()
     }
 
-    /// Looks, before a session is ended, at everything by which its successor could fail.
+    /// Checks, before a session is ended, that its replacement can be started.
     async fn check_start(&self, spec: &SpawnSpec, old: &Arc<Entry>) -> Result<(), ToolError> {
         old.check_control().await?;
         self.rules().check_typing(&old.names())?;
@@ -148,7 +149,7 @@ impl Terminals {
             return Err(ToolError::new(
                 "unsupported",
                 format!(
-                    "tmux_session: {session:?} may end with its last window, so nothing is restarted there: call \
+                    "tmux_session: {session:?} may end with its last window, so restart is not supported there: call \
                      close_session with kill, and then spawn"
                 ),
             ));
@@ -156,13 +157,13 @@ impl Terminals {
         resolve(spec, "", None, None, self.rules())?;
         let others: Vec<Arc<Entry>> =
             self.lock().iter().filter(|entry| !Arc::ptr_eq(entry, old)).cloned().collect();
-        // Who took the name meanwhile gives way as well.
+        // Without the name: a session that takes it meanwhile is replaced too.
         self.check_room(&others, &SpawnSpec { name: None, ..spec.clone() })?;
         spec.recorder(&old.id, self.limits())?.iter().for_each(Recorder::forget);
         Ok(())
     }
 
-    /// Starts a program where there is no session of its name.
+    /// Starts a program whose name is free.
     async fn start(&self, spec: &SpawnSpec) -> Result<Arc<Entry>, ToolError> {
         match &spec.place {
             Place::Pty => self.launch(&mut self.lock(), spec.clone()),
@@ -170,7 +171,7 @@ impl Terminals {
         }
     }
 
-    /// Starts a program in the place of a session that has ended; nothing if another has the name by now.
+    /// Replaces a session that has ended; `None` if another session has taken the name.
     async fn start_over(
         &self,
         spec: &SpawnSpec,
@@ -184,7 +185,7 @@ impl Terminals {
                 return None;
             }
             if spec.name.is_none() && !entries.iter().any(is_old) {
-                // Another caller has closed or restarted it, and no name tells what has become of it.
+                // Another caller has closed or restarted it, and without a name its replacement cannot be found.
                 return Some(Err(ToolError::gone()));
             }
             entries.retain(|entry| !is_old(entry));

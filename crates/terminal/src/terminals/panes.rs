@@ -1,4 +1,4 @@
-//! Panes of tmux among the terminals: attached when they are first asked for, or started by us.
+//! Sessions in tmux panes: attached at their first use, or started by awaitty.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use super::{
     wall_clock_ms,
 };
 use crate::error::ToolError;
-use crate::io::tmux::own::{OWN_SERVER, Where};
+use crate::io::tmux::own::{OWN_SERVER, Placement};
 use crate::io::tmux::{self, Pane, Server};
 use crate::people::People;
 use crate::record::Recorder;
 use crate::runtime::SESSION_VARIABLE;
-use crate::terminal::{Begun, Driver, exit_of};
+use crate::terminal::{Driver, ProgramSetup, exit_of};
 
 fn folder() -> Result<PathBuf, ToolError> {
     crate::runtime::runtime_dir().map_err(|error| ToolError::new("internal", error.to_string()))
 }
 
 impl Terminals {
-    /// Returns the terminal of that id or name; without one, the only one that runs, or the only one there is. A pane of
-    /// tmux becomes one when it is first asked for.
+    /// Returns the session with an id or a name; without one, the only running session, or the only session. Attaches a
+    /// tmux pane at its first use.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such session.
     pub async fn find(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         if id.is_none()
             && let Some(entry) = self.only_running().await
@@ -46,13 +46,13 @@ impl Terminals {
         };
         match known {
             Ok(entry) if entry.handle.call(exit_of).await.flatten().is_none() => Ok(entry),
-            // Another pane may have its number by now, in another server of that name.
+            // A restarted tmux server may have reused the number for another pane.
             Ok(entry) => Ok(self.attach(&server, target, None).await.unwrap_or(entry)),
             Err(_) => self.attach(&server, target, None).await,
         }
     }
 
-    /// Returns the only terminal whose program runs.
+    /// Returns the only session whose program is running.
     async fn only_running(&self) -> Option<Arc<Entry>> {
         let mut only = None;
         for entry in self.all() {
@@ -63,7 +63,7 @@ impl Terminals {
         only
     }
 
-    /// What was started in tmux by that name before we were.
+    /// Attaches to the pane that an earlier server started in tmux with a name.
     pub(super) async fn find_again(&self, name: &str) -> Option<Arc<Entry>> {
         for server in self.tmux_servers() {
             if let Some(pane) = server.pane_named(name).await {
@@ -73,7 +73,7 @@ impl Terminals {
         None
     }
 
-    /// Listens to a pane.
+    /// Attaches to a pane.
     async fn attach(
         &self,
         server: &Server,
@@ -85,7 +85,7 @@ impl Terminals {
         let id = server.id_of(&found.id);
         self.rules().check_seeing(&names_of(&id, name))?;
         if let Ok(entry) = self.known(Some(&id)) {
-            // What is left of one that has ended is known already.
+            // The remains of an ended pane are attached already.
             if found.is_dead || entry.handle.call(exit_of).await.flatten().is_none() {
                 return Ok(entry);
             }
@@ -119,14 +119,15 @@ impl Terminals {
         Ok(entry)
     }
 
-    /// Lists a pane in the place of one that had its id: a server that was started anew begins to count anew.
+    /// Adds a pane and removes one with the same id: a restarted tmux server reuses the numbers of panes.
     fn add(&self, entry: &Arc<Entry>) {
         let mut entries = self.lock();
         entries.retain(|other| other.id != entry.id);
         entries.push(Arc::clone(entry));
     }
 
-    /// Starts a program in a window of tmux, where it outlives us: of our own server, or in a session of the user's.
+    /// Starts a program in a tmux window, where it outlives this server: in awaitty's own tmux server, or in a session
+    /// of the user's.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -138,41 +139,42 @@ impl Terminals {
         let _one_at_a_time = self.attaching.lock().await;
         self.check_room(&self.lock(), &spec)?;
         let integration = integration(&spec);
-        // Looked at before anything is started.
+        // Fails before anything is started.
         resolve(&spec, "", None, integration.as_ref(), self.rules())?;
         let (server, place) = match session {
             Some(session) => {
                 let (server, session) = tmux::split_server(session);
-                (server, Where::In(session))
+                (server, Placement::Existing(session))
             }
-            None => (Server::named(OWN_SERVER), Where::Own(spec.cols, spec.rows)),
+            None => (Server::named(OWN_SERVER), Placement::NewSession(spec.cols, spec.rows)),
         };
         if let Some(name) = &spec.name
             && let Some(pane) = server.pane_named(name).await
         {
             let id = server.id_of(&pane);
             return Err(ToolError::argument(format!(
-                "name: {name:?} is {id} already: if_exists \"reuse\" answers with it, \"restart\" ends it and starts \
-                 a new one; or choose another name"
+                "name: {name:?} is the name of {id}: if_exists \"reuse\" returns it, \"restart\" ends it and starts a \
+                 new one; or choose another name"
             )));
         }
-        let waiting = server.open(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
-        let id = server.id_of(&waiting.pane.place().1);
+        let pending =
+            server.create_pane(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
+        let id = server.id_of(&pending.pane.place().1);
         if let Err(denied) = self.rules().check_seeing(&names_of(&id, spec.name.as_deref())) {
-            waiting.give_up().await;
+            pending.kill().await;
             return Err(denied);
         }
         let mark = format!("{SESSION_VARIABLE}={id}");
         let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.rules())?;
-        let untouched = waiting.pane.input_modes();
+        let untouched = pending.pane.input_modes();
         let recorder = match spec.recorder(&id, self.limits()) {
             Ok(recorder) => recorder,
             Err(error) => {
-                waiting.give_up().await;
+                pending.kill().await;
                 return Err(error);
             }
         };
-        let started = waiting.start(&start).await;
+        let started = pending.start(&start).await;
         let (pane, capture) = started.map_err(|error| {
             recorder.iter().for_each(Recorder::forget);
             spawn_failed(&spec, &error)
@@ -192,7 +194,7 @@ impl Terminals {
                 pid,
                 &capture,
                 self.options(spec.scrollback),
-                Some((untouched, Begun { shell: integration, recorder, is_wrapped: false })),
+                Some((untouched, ProgramSetup { shell: integration, recorder, is_wrapped: false })),
             ),
             people: People::default(),
             mark,

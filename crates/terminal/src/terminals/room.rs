@@ -1,4 +1,4 @@
-//! Whether there is room for one more terminal.
+//! Checks of the limits before a session is added.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use super::{Entry, SpawnSpec, Terminals};
 use crate::error::ToolError;
 
 impl Terminals {
-    /// Checks that there may be one more terminal for a program.
+    /// Checks all limits for the session of a new program.
     pub(super) fn check_room(
         &self,
         entries: &[Arc<Entry>],
@@ -23,14 +23,14 @@ impl Terminals {
                 "limit_reached",
                 format!(
                     "this client has {count} sessions, and limits.sessions of the operator's policy allows {allowed}: \
-                     close_session some"
+                     end some with close_session"
                 ),
             )),
             _ => Ok(()),
         }
     }
 
-    /// Checks that there may be one more terminal of that name, which keeps so many lines.
+    /// Checks the limits for a session with a name and a scrollback.
     pub(super) fn check_lines(
         &self,
         entries: &[Arc<Entry>],
@@ -38,14 +38,14 @@ impl Terminals {
         scrollback: usize,
     ) -> Result<(), ToolError> {
         if self.is_shut.load(Ordering::Relaxed) {
-            let why = "the server is ending: start another, and call again";
-            return Err(ToolError::new("spawn_failed", why));
+            let message = "the server is shutting down: start another, and call again";
+            return Err(ToolError::new("spawn_failed", message));
         }
         if entries.len() >= self.limits().sessions {
             return Err(ToolError::new(
                 "limit_reached",
                 format!(
-                    "there are {} sessions, which is the limit: close_session some",
+                    "there are {} sessions, which is the limit: end some with close_session",
                     entries.len()
                 ),
             ));
@@ -56,8 +56,8 @@ impl Terminals {
             return Err(ToolError::new(
                 "limit_reached",
                 format!(
-                    "scrollback: the {} sessions may keep {kept} lines, and with the {scrollback} of this one it would be \
-                     more than {allowed}, which is the limit: close_session some, or give a smaller scrollback",
+                    "scrollback: {} sessions reserve {kept} lines, and {scrollback} more would exceed the limit of \
+                     {allowed}: end some with close_session, or give a smaller scrollback",
                     entries.len()
                 ),
             ));
@@ -66,7 +66,7 @@ impl Terminals {
             |entry: &Arc<Entry>| entry.name.as_deref() == name || Some(entry.id.as_str()) == name;
         match name {
             Some(name) if entries.iter().any(is_taken) => Err(ToolError::argument(format!(
-                "name: a session {name:?} is there already: if_exists \"reuse\" answers with it, \"restart\" ends it \
+                "name: a session {name:?} exists already: if_exists \"reuse\" returns it, \"restart\" ends it \
                  and starts a new one; or choose another name"
             ))),
             _ => Ok(()),

@@ -9,7 +9,7 @@ use rustix::fs::Access;
 use rustix::io::Errno;
 
 use super::failed::spawn_failed;
-use super::{TERMINAL_VARIABLES, SpawnSpec};
+use super::{SpawnSpec, TERMINAL_VARIABLES};
 use crate::error::ToolError;
 use crate::io::pty::Start;
 use crate::rules::Rules;

@@ -1,5 +1,4 @@
-//! What tmux shows of a pane, taken in one go: as bytes that make a fresh screen equal to it, and as rows to compare
-//! with.
+//! A consistent capture of a pane: as bytes that reproduce it on a new screen, and as rows to compare with.
 
 use std::collections::VecDeque;
 
@@ -7,25 +6,28 @@ use awaitty_core::ROWS_MAX;
 
 use super::{PaneInfo, TmuxError};
 
-/// A pane's screen, its history and its modes.
+/// A pane's screen, history and modes.
 #[derive(Clone, Debug, Default)]
 pub struct Capture {
-    /// What else is known of it.
+    /// The attributes of the pane.
     pub info: PaneInfo,
-    /// Row and column, from 0.
+    /// The cursor's row and column, from 0.
     pub cursor: (usize, usize),
+    /// The values of `MODES`.
     modes: Vec<bool>,
+    /// The first and last row of the scroll region, from 0.
     region: (usize, usize),
-    /// How many rows there are above the screen.
+    /// The number of rows above the screen.
     pub history_size: usize,
     history: String,
+    /// The screen with wrapped lines joined.
     joined: String,
     rows: String,
-    /// The main screen, while the alternate one is shown.
+    /// The main screen, while the alternate screen is shown.
     main: String,
 }
 
-/// The modes that tmux tells of, with what sets and resets each.
+/// The modes that tmux reports, with the sequences that set and reset each.
 const MODES: [(&str, &str, &str); 11] = [
     ("cursor_flag", "\x1b[?25h", "\x1b[?25l"),
     ("keypad_cursor_flag", "\x1b[?1h", "\x1b[?1l"),
@@ -37,45 +39,46 @@ const MODES: [(&str, &str, &str); 11] = [
     ("mouse_all_flag", "\x1b[?1003h", ""),
     ("mouse_utf8_flag", "\x1b[?1005h", ""),
     ("mouse_sgr_flag", "\x1b[?1006h", ""),
-    // Last, because it changes what positions mean. Not told before tmux 3.6, and then not set.
+    // Not reported before tmux 3.6, and then not set.
     ("bracket_paste_flag", "\x1b[?2004h", ""),
 ];
 
 impl Capture {
-    /// The commands that take the screen, with `mark` between their outputs. One client gives them in one line, and the
-    /// server does nothing else in between.
-    pub(super) fn screen(pane: &str, mark: &str) -> Vec<String> {
-        commands(pane, mark, &[&[]])
+    /// Returns the commands that capture the screen, with `separator` between their outputs. They are one command line,
+    /// so the server runs nothing else in between.
+    pub(super) fn screen(pane: &str, separator: &str) -> Vec<String> {
+        commands(pane, separator, &[&[]])
     }
 
-    /// The same with so many rows above it.
-    pub(super) fn with_rows_above(pane: &str, mark: &str, count: usize) -> Vec<String> {
+    /// Returns the commands that capture the screen and `count` rows above it.
+    pub(super) fn with_rows_above(pane: &str, separator: &str, count: usize) -> Vec<String> {
         let from = format!("-{count}");
-        commands(pane, mark, &[&["-S", &from, "-E", "-1"], &[]])
+        commands(pane, separator, &[&["-S", &from, "-E", "-1"], &[]])
     }
 
-    /// The same with so many lines of history, and the screen that is not shown, if there is one.
-    pub(super) fn everything(pane: &str, mark: &str, history: usize) -> Vec<String> {
+    /// Returns the commands that capture the screen, up to `history` lines above it, and the hidden main screen, if
+    /// there is one.
+    pub(super) fn everything(pane: &str, separator: &str, history: usize) -> Vec<String> {
         let from = format!("-{history}");
-        commands(pane, mark, &[&["-J", "-S", &from, "-E", "-1"], &["-J"], &["-a", "-q"], &[]])
+        commands(pane, separator, &[&["-J", "-S", &from, "-E", "-1"], &["-J"], &["-a", "-q"], &[]])
     }
 
-    /// What the commands printed of a pane.
-    pub(super) fn parse(pane: &str, said: &str, mark: &str) -> Result<Capture, TmuxError> {
-        let strange = || TmuxError::Other("its answer was not understood".to_owned());
-        let mut parts: VecDeque<&str> = said.split(&format!("{mark}\n")).collect();
-        let mut next = || parts.pop_front().ok_or_else(strange);
-        let info = PaneInfo::of(pane, next()?)?;
+    /// Parses the output of the commands.
+    pub(super) fn parse(pane: &str, output: &str, separator: &str) -> Result<Capture, TmuxError> {
+        let invalid = || TmuxError::Other("its reply has an unknown format".to_owned());
+        let mut parts: VecDeque<&str> = output.split(&format!("{separator}\n")).collect();
+        let mut next = || parts.pop_front().ok_or_else(invalid);
+        let info = PaneInfo::parse_one(pane, next()?)?;
         let words: Vec<&str> = next()?.trim_end().split(' ').collect();
         let &[row, col, history_size, upper, lower, modes] = words.as_slice() else {
-            return Err(strange());
+            return Err(invalid());
         };
         let number = |word: &str| word.parse::<usize>().unwrap_or_default();
-        let rows = parts.pop_back().ok_or_else(strange)?.to_owned();
+        let rows = parts.pop_back().ok_or_else(invalid)?.to_owned();
         let mut part = || parts.pop_front().unwrap_or_default().to_owned();
         let mut history = part();
         let (joined, main) = (part(), part());
-        // Without a history tmux gives the first row of the screen for it.
+        // Without a history, tmux captures the first row of the screen instead.
         if history_size == "0" {
             history.clear();
         }
@@ -92,30 +95,30 @@ impl Capture {
         })
     }
 
-    /// The last rows above the screen, as many as asked for, or fewer.
+    /// Returns the last rows above the screen, at most `count`.
     pub fn rows_above(&self, count: usize) -> Vec<&[u8]> {
         let rows: Vec<&[u8]> = self.history.lines().map(str::as_bytes).collect();
         rows[rows.len().saturating_sub(count)..].to_vec()
     }
 
-    /// The rows as they are shown, with their SGR sequences.
+    /// Returns the rows of the screen, with their SGR sequences.
     pub fn rows(&self) -> Vec<&[u8]> {
         self.rows.lines().map(str::as_bytes).collect()
     }
 
-    /// Bytes that give a fresh screen the same history and modes, and nearly the same text: lines that are longer
-    /// than a row wrap again where they did. [`rows`](Self::rows) tells what is left to mend.
+    /// Returns bytes that give a new screen the same history and modes, and nearly the same text: lines longer than a
+    /// row wrap again at the same places. The remaining differences are corrected with [`rows`](Self::rows).
     pub fn seed(&self) -> Vec<u8> {
         let mut seed = String::from("\x1b)0");
         for line in self.history.lines() {
             seed += line;
             seed += "\r\n";
         }
-        // What is left of the history's last screen goes out of sight.
+        // Scrolls the last lines of the history off the screen.
         let screen = if self.info.is_alternate { &self.main } else { &self.joined };
         let rows = self.info.rows;
         if !self.history.is_empty() {
-            // A screen has no more rows than that, whatever tmux says.
+            // A screen has at most ROWS_MAX rows, and tmux may report more.
             seed += &"\r\n".repeat(rows.min(ROWS_MAX).saturating_sub(1));
         }
         seed += "\x1b[H";
@@ -126,7 +129,7 @@ impl Capture {
         }
         seed += "\x1b[m\x0f";
         let (upper, lower) = self.region;
-        // As the sequence has them: from 1.
+        // DECSTBM counts rows from 1.
         let (top, bottom) = (upper.saturating_add(1), lower.saturating_add(1));
         if (top, bottom) != (1, rows) && top < bottom {
             seed += &format!("\x1b[{top};{bottom}r");
@@ -135,26 +138,26 @@ impl Capture {
         seed.into_bytes()
     }
 
-    /// Bytes that set the modes.
+    /// Returns the sequences that set the modes.
     pub fn modes(&self) -> String {
         let all = self.modes.iter().zip(MODES);
         all.map(|(&is_set, (_, set, reset))| if is_set { set } else { reset }).collect()
     }
 }
 
-/// What tells of a pane, then each of the captures.
-fn commands(pane: &str, mark: &str, captures: &[&[&str]]) -> Vec<String> {
+/// Returns the commands that print a pane's attributes and then each of the captures.
+fn commands(pane: &str, separator: &str, captures: &[&[&str]]) -> Vec<String> {
     let modes: Vec<String> = MODES.iter().map(|(name, ..)| format!("#{{{name}}}")).collect();
-    let state = format!(
+    let cursor_and_modes = format!(
         "#{{cursor_y}} #{{cursor_x}} #{{history_size}} #{{scroll_region_upper}} #{{scroll_region_lower}} {}",
         modes.join(",")
     );
     let print = |text: &str| ["display-message", "-p", "-t", pane, text].map(str::to_owned);
     let mut all: Vec<Vec<String>> =
-        [PaneInfo::FORMAT, mark, &state].map(|text| print(text).into()).into();
-    for given in captures {
-        let capture = [&["capture-pane", "-p", "-e", "-t", pane][..], given].concat();
-        all.extend([print(mark).into(), capture.into_iter().map(str::to_owned).collect()]);
+        [PaneInfo::FORMAT, separator, &cursor_and_modes].map(|text| print(text).into()).into();
+    for options in captures {
+        let capture = [&["capture-pane", "-p", "-e", "-t", pane][..], options].concat();
+        all.extend([print(separator).into(), capture.into_iter().map(str::to_owned).collect()]);
     }
     all.join(&";".to_owned())
 }
@@ -164,13 +167,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_out_of_all_bounds_are_no_matter() {
+    fn huge_numbers_do_not_grow_the_seed() {
         let huge = usize::MAX;
-        let said = format!(
+        let output = format!(
             "%3 42 0 0 0 {huge} {huge} {huge} 0 = = /dev/pts/1\nsh\n/\nt\nwork:1.0\nM\n\
              {huge} {huge} {huge} 1 {huge} 1\nM\nabove\nM\nshown\nM\n\nM\nshown\n"
         );
-        let capture = Capture::parse("%3", &said, "M").expect("it is understood");
+        let capture = Capture::parse("%3", &output, "M").expect("it is parsed");
         let seed = capture.seed();
         assert!(seed.len() < 2 * ROWS_MAX + 100, "{} bytes", seed.len());
     }

@@ -1,9 +1,9 @@
-//! Channels of a tmux server: what `tmux wait-for -S NAME` signals there is counted here.
+//! Channels of a tmux server: counts the signals of `tmux wait-for -S NAME`.
 //!
-//! tmux keeps a signal only until the first wait, and a wait that is given up stays with the server and takes the next
-//! signal away (read in tmux 3.3a, cmd-wait-for.c). So one waiter for each channel waits for as long as we run, and what
-//! it gets is counted as any other signal is. The waiter is a process of its own, which hears when we are gone, however
-//! that came about, and takes its wait back from the server.
+//! tmux keeps a signal only until the first wait, and an abandoned wait stays in the server and consumes the next
+//! signal (read in tmux 3.3a, cmd-wait-for.c). So each channel has one waiter as long as this server runs, whose
+//! signals are counted like any others. The waiter is a separate process: it sees EOF when this server ends, even by
+//! SIGKILL, and then removes its wait from the tmux server.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,44 +20,45 @@ use tokio::task::AbortHandle;
 use super::{Server, TmuxError};
 use crate::terminals::Terminals;
 
-/// Channels that are waited for at a time, each by two processes.
+/// The maximum number of channels with a waiter. Each waiter is two processes.
 pub const CHANNELS_MAX: usize = 64;
 
 /// A channel of a tmux server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Channel {
-    /// The server.
+    /// The tmux server.
     pub server: Server,
-    /// What it is called there.
+    /// The name of the channel in that server.
     pub name: String,
 }
 
 impl Channel {
-    /// What the channel is called here: `tmux:NAME`, or `tmux:SERVER/NAME` with a `:` for the slash, which names of
-    /// channels do not have.
+    /// Returns the channel's name in awaitty: `tmux:NAME` or `tmux:SERVER:NAME`. Channel names cannot contain a slash.
     pub fn key(&self) -> String {
         self.server.id_of(&self.name).replace('/', ":")
     }
 }
 
-/// The channels that somebody has waited for.
+/// The channels that have a waiter.
 #[derive(Debug, Default)]
 pub struct Waiters {
     running: Mutex<HashMap<Channel, Waiter>>,
 }
 
-/// Who waits for a channel, and tells by `lost` that its server is gone.
+/// The waiter of a channel.
 #[derive(Debug)]
 struct Waiter {
+    /// Becomes `true` when the tmux server is gone.
     lost: Arc<watch::Sender<bool>>,
     task: AbortHandle,
 }
 
 impl Waiters {
-    /// Has a channel waited for from now on; what comes back changes to `true` when its server is gone.
+    /// Starts the waiter of a channel, unless it has one. The returned value becomes `true` when the tmux server is
+    /// gone.
     ///
     /// # Errors
-    /// If there is no server, or there are too many channels.
+    /// If no tmux server is running, or there are too many channels.
     pub async fn start(
         &self,
         sessions: &Arc<Terminals>,
@@ -73,7 +74,7 @@ impl Waiters {
             return Ok(waiter.lost.subscribe());
         }
         if running.len() >= CHANNELS_MAX {
-            // One that nobody waits for any more makes room.
+            // Stops a waiter without a receiver.
             let idle = running.iter().find(|(_, waiter)| waiter.lost.receiver_count() == 0);
             let idle =
                 idle.map(|(channel, _)| channel.clone()).ok_or(TmuxError::TooManyChannels)?;
@@ -84,21 +85,21 @@ impl Waiters {
         let (lost, receiver) = watch::channel(false);
         let lost = Arc::new(lost);
         let sessions = Arc::downgrade(sessions);
-        let (key, channel, told) = (channel.clone(), channel.clone(), Arc::clone(&lost));
+        let (key, channel, sender) = (channel.clone(), channel.clone(), Arc::clone(&lost));
         let task = tokio::spawn(async move {
             while channel.is_signalled(&server).await
                 && let Some(sessions) = sessions.upgrade()
             {
-                // It has a name that channels may have.
+                // Only an invalid name is an error, and it was checked.
                 let _ = sessions.signals.signal(&channel.key(), Signal::default());
             }
-            told.send_replace(true);
+            sender.send_replace(true);
         });
         running.insert(key, Waiter { lost, task: task.abort_handle() });
         Ok(receiver)
     }
 
-    /// The waiter for a channel, if it is waited for.
+    /// Returns the receiver of a channel's waiter, if it has one.
     pub fn running(&self, channel: &Channel) -> Option<watch::Receiver<bool>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let waiter = running.get(channel).filter(|waiter| !*waiter.lost.borrow())?;
@@ -107,18 +108,18 @@ impl Waiters {
 }
 
 impl Channel {
-    /// Waits for a signal; says whether it was one, and not the end of the server, which wakes all who wait.
+    /// Waits for a signal. Returns `false` if the server ended instead, which wakes all waits.
     async fn is_signalled(&self, server: &str) -> bool {
         let Ok((mut child, pid)) = self.start_waiter() else { return false };
-        // Waiting for a child closes what it reads from, which is what it goes by.
-        let held = child.stdin.take();
-        let _reaped = super::Reaped(pid);
+        // `wait` closes the child's stdin, and the child ends at EOF.
+        let stdin = child.stdin.take();
+        let _registered = super::RegisteredChild(pid);
         let ended = child.wait().await;
-        drop(held);
+        drop(stdin);
         let is_gone = || async {
             match self.server.pid().await {
                 Ok(now) => now != server,
-                // It may only be slow.
+                // After a timeout the server may just be slow.
                 Err(error) => matches!(error, TmuxError::NoServer(_)),
             }
         };
@@ -128,26 +129,27 @@ impl Channel {
     fn start_waiter(&self) -> io::Result<(Child, Pid)> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["tmux-wait", "--", &self.name]).args(self.server.name());
-        // What ends us is not to end it.
+        // A signal to this server's process group must not reach the waiter.
         command.process_group(0);
-        // Nothing is ever written: that it ends is what is heard.
+        // Nothing is written to it: EOF makes the waiter clean up and exit.
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         super::start(command)
     }
 
-    /// Signals it.
+    /// Signals the channel.
     ///
     /// # Errors
-    /// If there is no server.
+    /// If no tmux server is running.
     pub async fn signal(&self) -> Result<(), TmuxError> {
         self.server.run(&["wait-for", "-S", "--", &self.name]).await.map(drop)
     }
 }
 
-/// What the waiter is: waits for a signal, or for whoever started it to be gone. Says whether there was a signal.
+/// Runs the waiter process: waits for a signal, or for EOF on standard input when its parent ends. Returns whether
+/// there was a signal.
 ///
 /// # Errors
-/// If it cannot wait.
+/// If tmux cannot be started or polled.
 pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
     let tmux = |args: &[&str]| {
         let mut command = StdCommand::new("tmux");
@@ -158,11 +160,11 @@ pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
     let mut child = tmux(&["wait-for", "--", name]).spawn()?;
     let pidfd = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
     let input = io::stdin();
-    let mut sides = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&input, PollFlags::IN)];
-    while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut sides, None) {}
-    if sides[0].revents().is_empty() {
-        // A wait that is only dropped would take the next signal away. If somebody else waits too, they would be
-        // woken, and take the signal anyway.
+    let mut polled = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&input, PollFlags::IN)];
+    while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut polled, None) {}
+    if polled[0].revents().is_empty() {
+        // An abandoned wait would consume the next signal, so this signal ends it. With another waiter on the channel
+        // there is no need, and the signal would wake it.
         if !is_waited_for_by_others(name, child.id()) {
             tmux(&["wait-for", "-S", "--", name]).status()?;
         }
@@ -171,7 +173,7 @@ pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
     Ok(child.wait()?.success())
 }
 
-/// Tells whether another process waits for a channel of that name, of whatever server.
+/// Returns whether another process waits for a channel of that name, on any server.
 fn is_waited_for_by_others(name: &str, own: u32) -> bool {
     let Ok(all) = std::fs::read_dir("/proc") else { return true };
     let pids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

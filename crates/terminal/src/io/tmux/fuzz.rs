@@ -1,7 +1,6 @@
-//! What tmux says, broken in every way: no panic, nothing that grows without bound, and never a pane other than the one
-//! that was asked for.
+//! Fuzzes the parsers of tmux's output: no panic, no unbounded growth, and never a pane other than the requested one.
 //!
-//! A file in `tests/fuzz/tmux` is a reply of a real tmux, with `MARK` for what we have it print between two parts.
+//! A file in `tests/fuzz/tmux` is output of a real tmux, with `MARK` as the separator of two parts.
 
 #[path = "../../../../core/tests/fuzz/engine.rs"]
 mod engine;
@@ -10,20 +9,22 @@ use std::path::{Path, PathBuf};
 
 use awaitty_core::{COLS_MAX, ROWS_MAX, Session, Time};
 
-use super::{Capture, PaneInfo, Server, is_id, made, named, parse_id, signal_number};
+use super::{
+    Capture, PaneInfo, Server, find_named, is_id, parse_id, parse_new_pane, signal_number,
+};
 
-/// Cases of the usual run: a few seconds.
+/// The number of cases by default: a few seconds.
 const CASES: usize = 50_000;
 
 const MARK: &str = "MARK";
 
-/// Lines above the screen that are kept.
+/// The size of the scrollback, in lines.
 const SCROLLBACK: usize = 50;
 
-/// The panes of the kept replies, one that is in none of them, and what is no number.
+/// The panes of the stored replies, one that is in none of them, and an invalid id.
 const PANES: [&str; 6] = ["%0", "%1", "%2", "%3", "%99", "%-1"];
 
-/// What is not found by changing bytes.
+/// Tokens that mutations of single bytes would not produce.
 const TOKENS: &[&[u8]] = &[
     b"MARK\n",
     b"MARKMARK\n",
@@ -60,43 +61,44 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/tmux")
 }
 
-/// A reply is whatever tmux says to whichever of our questions.
+/// Passes a reply to every parser.
 fn check(reply: &[u8]) {
-    let said = String::from_utf8_lossy(reply);
+    let output = String::from_utf8_lossy(reply);
     for mark in ["", MARK] {
-        let panes = PaneInfo::parse_all(&said, mark);
-        assert!(panes.len() <= said.lines().filter(|line| line.starts_with(mark)).count());
+        let panes = PaneInfo::parse_all(&output, mark);
+        assert!(panes.len() <= output.lines().filter(|line| line.starts_with(mark)).count());
         panes.iter().for_each(check_pane);
     }
-    for asked in PANES {
-        if let Ok(pane) = PaneInfo::of(asked, &said) {
-            assert!(pane.id == asked || !is_id(asked));
+    for target in PANES {
+        if let Ok(pane) = PaneInfo::parse_one(target, &output) {
+            assert!(pane.id == target || !is_id(target));
         }
-        if let Ok(capture) = Capture::parse(asked, &said, MARK) {
-            assert!(capture.info.id == asked || !is_id(asked));
-            check_capture(&capture, said.len());
+        if let Ok(capture) = Capture::parse(target, &output, MARK) {
+            assert!(capture.info.id == target || !is_id(target));
+            check_capture(&capture, output.len());
         }
     }
-    assert!(made(&said).map_or(true, |pane| is_id(&pane)));
-    assert!(named(&said, "build").is_none_or(is_id));
-    assert_eq!(named(&said, ""), None);
-    let _ = (Server::default().explain(said.to_string()), signal_number(&said));
-    let _ = parse_id(&said);
+    assert!(parse_new_pane(&output).map_or(true, |pane| is_id(&pane)));
+    assert!(find_named(&output, "build").is_none_or(is_id));
+    assert_eq!(find_named(&output, ""), None);
+    let _ = (Server::default().parse_error(output.to_string()), signal_number(&output));
+    let _ = parse_id(&output);
 }
 
 fn check_pane(pane: &PaneInfo) {
     assert!(is_id(&pane.id), "{pane:?}");
-    assert!(pane.pid > 0, "the others are groups of processes: {pane:?}");
+    assert!(pane.pid > 0, "not a PID of a process: {pane:?}");
     let _ = pane.exit();
     assert!(parse_id(&Server::default().id_of(&pane.id)).is_some());
 }
 
-/// What a driver does with a capture leaves a screen that shows it.
-fn check_capture(capture: &Capture, said: usize) {
+/// Applies a capture to a session as the driver does, and checks that the screen then shows it.
+fn check_capture(capture: &Capture, reply_length: usize) {
     let seed = capture.seed();
-    // Each newline becomes two characters; what else there is are sequences that are known, and a screen's newlines.
-    assert!(seed.len() <= 2 * said + 2 * ROWS_MAX + 1000, "{} bytes of {said}", seed.len());
-    assert!(capture.rows_above(usize::MAX).len() <= said);
+    // Each newline becomes two characters; the rest are known sequences and a screen's newlines.
+    let seed_max = 2 * reply_length + 2 * ROWS_MAX + 1000;
+    assert!(seed.len() <= seed_max, "{} bytes of {reply_length}", seed.len());
+    assert!(capture.rows_above(usize::MAX).len() <= reply_length);
     assert!(capture.rows_above(1).len() <= 1);
     let now = Time::from_ms(0);
     let PaneInfo { cols, rows, .. } = capture.info;
@@ -110,11 +112,11 @@ fn check_capture(capture: &Capture, said: usize) {
     assert_eq!((screen.cols(), screen.rows()), size);
     assert!(screen.cursor().row < size.1 && screen.cursor().col < size.0);
     let again = session.reconcile(now, &capture.rows(), capture.cursor, true);
-    assert_eq!(again, 0, "what was taken over is shown");
+    assert_eq!(again, 0, "the screen equals the capture");
 }
 
 #[test]
-fn no_reply_of_tmux_breaks_us() {
+fn broken_replies_of_tmux_are_survived() {
     let seeds: Vec<Vec<u8>> =
         engine::stored_cases(&folder()).into_iter().map(|(_, case)| case).collect();
     engine::fuzz(&folder(), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);

@@ -1,8 +1,8 @@
-//! Panes of tmux servers, the user's or our own.
+//! Panes of tmux servers: the user's, or awaitty's own.
 //!
-//! A user's server is not ours to risk, so it is only asked what every release answers: commands, each from a
-//! client of its own that ends at once. Control mode is not used: it can end the user's server, and holds up its programs
-//! when its reader is slow. What is read here was checked with tmux 3.3a and 3.5a.
+//! A user's server must not be put at risk, so it gets only commands of every release, each from a short-lived client.
+//! Control mode is not used: it can end the user's server, and it blocks the server's programs when its reader is slow.
+//! The parsers were checked with tmux 3.3a and 3.5a.
 
 mod capture;
 pub mod channels;
@@ -28,55 +28,55 @@ use crate::runtime::{SESSION_VARIABLE, SOCKET_VARIABLE, is_secret_variable};
 pub use capture::Capture;
 pub use pane::Pane;
 
-/// How long a tmux server has to answer. It does one thing at a time, and a person may have given it much to do.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time that a tmux server has to reply. It runs one command at a time, and other clients may keep it busy.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why tmux did not do what it was asked to.
+/// An error of a tmux command.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TmuxError {
-    /// There is no such program.
+    /// The program `tmux` was not found.
     #[error("tmux is not installed, or not in PATH")]
     NotInstalled,
-    /// Nobody answers at the socket.
-    #[error("no tmux server runs{0}")]
+    /// No server listens on the socket.
+    #[error("no tmux server is running{0}")]
     NoServer(String),
-    /// There is no such pane, window or session, or no more.
-    #[error("tmux has no {0:?}")]
+    /// The pane, window or session does not exist (any more).
+    #[error("tmux has no pane, window or session {0:?}")]
     NoPane(String),
-    /// More channels are waited for than is good.
-    #[error("{} channels of tmux are waited for already", channels::CHANNELS_MAX)]
+    /// The limit of channels with a waiter is reached.
+    #[error("{} tmux channels have a waiter, which is the limit", channels::CHANNELS_MAX)]
     TooManyChannels,
-    /// It said something else.
+    /// Any other error.
     #[error("tmux: {0}")]
     Other(String),
 }
 
-/// A tmux server: the default one, or one by its name (`-L`).
+/// A tmux server: the default one, or a named one (`-L`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Server {
     name: Option<String>,
 }
 
 impl Server {
-    /// The server of that name.
+    /// Returns the server with a name.
     pub fn named(name: &str) -> Server {
         Server { name: Some(name.to_owned()) }
     }
 
-    /// Its name, if it is not the default one.
+    /// Returns the name of the server, unless it is the default one.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The number of its process.
+    /// Returns the PID of the server.
     ///
     /// # Errors
-    /// If it does not run.
+    /// If no server is running.
     pub async fn pid(&self) -> Result<String, TmuxError> {
         self.run(&["display-message", "-p", "#{pid}"]).await
     }
 
-    /// The id of a pane of it.
+    /// Returns the session id of a pane, or the full name of a channel.
     pub fn id_of(&self, pane: &str) -> String {
         match &self.name {
             Some(name) => format!("tmux:{name}/{pane}"),
@@ -84,7 +84,7 @@ impl Server {
         }
     }
 
-    /// Tells whether a pane is the one that we run in ourselves.
+    /// Returns whether this process runs in the pane.
     pub fn is_own(&self, pane: &str) -> bool {
         // The first part of TMUX is the path of the server's socket.
         let socket = std::env::var("TMUX").unwrap_or_default();
@@ -96,18 +96,18 @@ impl Server {
         is_server && std::env::var("TMUX_PANE").is_ok_and(|own| own == pane)
     }
 
-    /// Has one client give commands, and gives what they print.
+    /// Runs commands in one tmux client and returns their output.
     ///
     /// # Errors
-    /// If there is no server, or it does not take one of them.
+    /// If no server is running, or it rejects a command.
     pub async fn run<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, TmuxError> {
-        // As UTF-8, whatever the locale of this process.
         let mut command = Command::new("tmux");
+        // UTF-8, even if the locale of this process differs.
         command.arg("-u");
         if let Some(name) = &self.name {
             command.args(["-L", name]);
         }
-        // A server that is started by this is nobody's terminal.
+        // This command may start the server, which does not belong to the session that this process runs in.
         command.env_remove(SESSION_VARIABLE).env_remove(SOCKET_VARIABLE);
         for (name, _) in std::env::vars_os() {
             if is_secret_variable(&name) {
@@ -120,66 +120,70 @@ impl Server {
             std::io::ErrorKind::NotFound => TmuxError::NotInstalled,
             _ => TmuxError::Other(error.to_string()),
         })?;
-        let _reaped = Reaped(pid);
-        let output = tokio::time::timeout(ANSWER_TIMEOUT, child.wait_with_output()).await;
+        let _registered = RegisteredChild(pid);
+        let output = tokio::time::timeout(REPLY_TIMEOUT, child.wait_with_output()).await;
         let output = match output {
             Ok(Ok(output)) => output,
             Ok(Err(error)) => return Err(TmuxError::Other(error.to_string())),
-            Err(_) => return Err(TmuxError::Other("the server does not answer".to_owned())),
+            Err(_) => {
+                let seconds = REPLY_TIMEOUT.as_secs();
+                return Err(TmuxError::Other(format!("no reply from the server in {seconds} s")));
+            }
         };
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(self.explain(said))
+        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(self.parse_error(message))
     }
 
-    fn explain(&self, said: String) -> TmuxError {
-        let is_gone = ["no server running", "error connecting", "server exited", "lost server"]
-            .iter()
-            .any(|words| said.starts_with(words));
-        if is_gone {
+    fn parse_error(&self, message: String) -> TmuxError {
+        let is_no_server =
+            ["no server running", "error connecting", "server exited", "lost server"]
+                .iter()
+                .any(|start| message.starts_with(start));
+        if is_no_server {
             let which = self.name.as_ref().map(|name| format!(" at -L {name}"));
             return TmuxError::NoServer(which.unwrap_or_default());
         }
-        let missing = said.strip_prefix("can't find ").and_then(|rest| rest.split_once(": "));
+        let missing = message.strip_prefix("can't find ").and_then(|rest| rest.split_once(": "));
         match missing {
             Some((_, target)) => TmuxError::NoPane(target.to_owned()),
-            None => TmuxError::Other(said),
+            None => TmuxError::Other(message),
         }
     }
 
-    /// All its panes.
+    /// Returns all panes of the server.
     ///
     /// # Errors
-    /// If there is no server.
+    /// If no server is running.
     pub async fn panes(&self) -> Result<Vec<PaneInfo>, TmuxError> {
-        let mark = mark()?;
-        let format = format!("{mark}{}", PaneInfo::FORMAT);
+        let separator = separator()?;
+        let format = format!("{separator}{}", PaneInfo::FORMAT);
         let listed = self.run(&["list-panes", "-a", "-F", &format]).await?;
-        Ok(PaneInfo::parse_all(&listed, &mark))
+        Ok(PaneInfo::parse_all(&listed, &separator))
     }
 
-    /// What is known of a pane, by any name that tmux has for it.
+    /// Returns the attributes of a pane, by any tmux target that names it.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such pane.
     pub async fn pane(&self, target: &str) -> Result<PaneInfo, TmuxError> {
         let args = ["display-message", "-p", "-t", target, PaneInfo::FORMAT];
-        PaneInfo::of(target, &self.run(&args).await?)
+        PaneInfo::parse_one(target, &self.run(&args).await?)
     }
 
-    /// What a pane shows now.
+    /// Captures the screen of a pane.
     ///
     /// # Errors
     /// If there is no such pane.
     pub async fn capture(&self, pane: &str) -> Result<Capture, TmuxError> {
-        let mark = mark()?;
-        let said = self.run(&Capture::screen(pane, &mark)).await?;
-        Capture::parse(pane, &said, &mark)
+        let separator = separator()?;
+        let output = self.run(&Capture::screen(pane, &separator)).await?;
+        Capture::parse(pane, &output, &separator)
     }
 
-    /// The same with its history.
+    /// Captures the screen of a pane and up to `history` lines above it.
     ///
     /// # Errors
     /// If there is no such pane.
@@ -188,19 +192,19 @@ impl Server {
         pane: &str,
         history: usize,
     ) -> Result<Capture, TmuxError> {
-        let mark = mark()?;
-        let said = self.run(&Capture::everything(pane, &mark, history)).await?;
-        Capture::parse(pane, &said, &mark)
+        let separator = separator()?;
+        let output = self.run(&Capture::everything(pane, &separator, history)).await?;
+        Capture::parse(pane, &output, &separator)
     }
 
-    /// The pane that was started by us by that name.
+    /// Returns the pane that awaitty started with a name.
     pub async fn pane_named(&self, name: &str) -> Option<String> {
         let format = format!("#{{{}}} #{{pane_id}}", own::NAME_OPTION);
         let listed = self.run(&["list-panes", "-a", "-F", &format]).await.ok()?;
-        named(&listed, name).map(str::to_owned)
+        find_named(&listed, name).map(str::to_owned)
     }
 
-    /// The same, and the rows that came to be above it since that many were there.
+    /// Captures the screen of a pane and the rows that scrolled off since there were `history` rows above it.
     ///
     /// # Errors
     /// If there is no such pane.
@@ -210,40 +214,39 @@ impl Server {
         if above == 0 {
             return Ok(capture);
         }
-        // More may come until it is asked again.
-        let mark = mark()?;
+        // Twice as many, because more rows may scroll off before the second capture.
+        let separator = separator()?;
         let rows = above.saturating_mul(2).saturating_add(capture.info.rows);
-        let args = Capture::with_rows_above(pane, &mark, rows);
-        Capture::parse(pane, &self.run(&args).await?, &mark)
+        let args = Capture::with_rows_above(pane, &separator, rows);
+        Capture::parse(pane, &self.run(&args).await?, &separator)
     }
 
-    /// Has the server do all that it has to do: what was typed before reaches the terminal, and what was printed
-    /// before reaches the pipe. A client's way through the server's loop takes several rounds of it, and either takes
-    /// at most two.
+    /// Waits until the server has written earlier input to the terminal and earlier output to the pipe. Either takes at
+    /// most two rounds of the server's event loop, and a client's command takes more.
     pub async fn sync(&self) {
         let _ = self.run(&["display-message", "-p", ""]).await;
     }
 
-    /// Has the server look for children that have ended. When a pane ends tmux 3.3a may run a helper (`utempter`) with
-    /// SIGCHLD switched off, and not hear of the pane's process until another child of it ends, as this one does.
+    /// Makes the server reap its children. When a pane ends, tmux 3.3a may run a helper (`utempter`) with SIGCHLD
+    /// blocked, and then it reaps the pane's process only when another child ends, as this command does.
     pub async fn reap(&self) {
         let _ = self.run(&["run-shell", "-b", ":"]).await;
     }
 
-    /// Ends the pipe of a pane that we listen to.
+    /// Closes the pipe of a pane.
     pub async fn end_pipe(&self, pane: &str) {
         let _ = self.run(&["pipe-pane", "-t", pane]).await;
     }
 
-    /// Ends a pane, if it is still that of the process: a server that was started anew begins to count anew.
+    /// Kills a pane, if the process still runs in it: a restarted server reuses the numbers of panes.
     pub async fn kill_pane(&self, pane: &str, pid: i32) {
-        let is_it = format!("#{{==:#{{pane_pid}},{pid}}}");
+        let has_pid = format!("#{{==:#{{pane_pid}},{pid}}}");
         let kill = format!("kill-pane -t {pane}");
-        // It may be gone by itself.
-        let _ = self.run(&["if-shell", "-F", "-t", pane, &is_it, &kill]).await;
+        // An error means that the pane has ended already.
+        let _ = self.run(&["if-shell", "-F", "-t", pane, &has_pid, &kill]).await;
     }
 
-    /// Leaves the pane's copy mode, or another of tmux's own.
+    /// Leaves copy mode or another tmux mode of the pane.
     ///
     /// # Errors
     /// If there is no such pane.
@@ -253,10 +256,10 @@ impl Server {
     }
 }
 
-/// Starts a process, of whose end only its handle is to hear.
+/// Starts a process that only its handle reaps.
 fn start(mut command: Command) -> std::io::Result<(Child, Pid)> {
-    // A server that is started by this hands its limits on to what runs in it.
-    pty::keep_limits(command.as_std_mut());
+    // The command may start a server, whose programs inherit its limits.
+    pty::restore_limits(command.as_std_mut());
     processes::register(|| {
         let child = command.spawn()?;
         let pid = child.id().and_then(|pid| Pid::from_raw(pid as i32));
@@ -265,29 +268,29 @@ fn start(mut command: Command) -> std::io::Result<(Child, Pid)> {
     })
 }
 
-/// A process that is ours to reap until this is dropped, whoever gives up on it.
-struct Reaped(Pid);
+/// The registration of a child process that only its handle reaps. Dropping it removes the registration.
+struct RegisteredChild(Pid);
 
-impl Drop for Reaped {
+impl Drop for RegisteredChild {
     fn drop(&mut self) {
         processes::unregister(self.0);
     }
 }
 
-/// What no pane shows.
-fn mark() -> Result<String, TmuxError> {
+/// Returns a separator between the outputs of commands. It is random, so that no pane can print it.
+fn separator() -> Result<String, TmuxError> {
     let nonce = crate::shell::Nonce::new().map_err(|error| TmuxError::Other(error.to_string()))?;
     Ok(nonce.as_str().to_owned())
 }
 
-/// A session id that names a pane: `tmux:%3`, `tmux:work:1.0`, `tmux:SERVER/%3`.
+/// Parses a session id that names a pane: `tmux:%3`, `tmux:work:1.0`, `tmux:SERVER/%3`.
 pub fn parse_id(id: &str) -> Option<(Server, &str)> {
     let (server, target) = split_server(id.strip_prefix("tmux:")?);
-    // tmux would take whichever pane was used last.
+    // tmux interprets an empty target as the most recently used pane.
     (!target.is_empty()).then_some((server, target))
 }
 
-/// What is named within a server: `NAME`, or `SERVER/NAME`.
+/// Splits `NAME` or `SERVER/NAME` into the server and the name.
 pub fn split_server(name: &str) -> (Server, &str) {
     match name.split_once('/') {
         Some((server, name)) => (Server::named(server), name),
@@ -295,43 +298,43 @@ pub fn split_server(name: &str) -> (Server, &str) {
     }
 }
 
-/// What tmux says of a pane.
+/// The attributes of a pane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PaneInfo {
-    /// `%3`.
+    /// The pane's id, like `%3`.
     pub id: String,
-    /// The number of its first process.
+    /// The PID of its first process.
     pub pid: i32,
-    /// Its process has ended, and the pane was left.
+    /// Whether its process has ended and the pane remains.
     pub is_dead: bool,
-    /// How that ended: status and signal, as far as tmux says.
+    /// The exit status and the signal that ended the process, as far as tmux reports them.
     exit: (Option<i32>, Option<i32>),
-    /// Its output is piped somewhere.
+    /// Whether its output is piped to a command.
     pub is_piped: bool,
-    /// It is in copy mode, or another of tmux's own.
+    /// Whether it is in copy mode or another tmux mode.
     pub is_in_mode: bool,
-    /// Its size.
+    /// Its number of columns.
     pub cols: usize,
-    /// See `cols`.
+    /// Its number of rows.
     pub rows: usize,
-    /// When its window was made, in seconds since 1970.
+    /// When its session was created, in seconds since 1970.
     pub created: u64,
-    /// It shows the alternate screen.
+    /// Whether it shows the alternate screen.
     pub is_alternate: bool,
-    /// The file of its terminal.
+    /// The path of its terminal device.
     pub tty: String,
-    /// The program in the foreground.
+    /// The name of the program in the foreground.
     pub command: String,
-    /// Where that is.
+    /// The working directory of that program.
     pub path: String,
     /// Its title.
     pub title: String,
-    /// Session, window and pane, as a person names them.
+    /// Its target: `SESSION:WINDOW.PANE`.
     pub place: String,
 }
 
 impl PaneInfo {
-    /// How its process ended, if it has.
+    /// Returns how its process ended.
     pub fn exit(&self) -> Exit {
         match self.exit {
             (_, Some(signal)) => Exit::Signal(signal),
@@ -340,28 +343,28 @@ impl PaneInfo {
         }
     }
 
-    /// Numbers first, and what may hold anything on lines of its own.
+    /// The tmux format of a pane: numbers on the first line, then each free text on a line of its own.
     const FORMAT: &str = "#{pane_id} #{pane_pid} #{pane_dead} #{pane_pipe} #{pane_in_mode} #{pane_width} \
         #{pane_height} #{session_created} #{alternate_on} =#{pane_dead_status} =#{pane_dead_signal} \
         #{pane_tty}\n#{pane_current_command}\n#{pane_current_path}\n#{pane_title}\n\
         #{session_name}:#{window_index}.#{pane_index}";
 
-    /// What tmux says of the pane that it was asked about, and of no other.
-    fn of(target: &str, said: &str) -> Result<PaneInfo, TmuxError> {
-        // What is not a pane's own number is a name, and tmux knows whose.
-        let is_it = |pane: &PaneInfo| !is_id(target) || pane.id == target;
-        // For a pane that is no more tmux says nothing, and that all is well.
-        let first = PaneInfo::parse_all(said, "").into_iter().next();
-        first.filter(is_it).ok_or_else(|| TmuxError::NoPane(target.to_owned()))
+    /// Parses the attributes of the requested pane and rejects those of any other pane.
+    fn parse_one(target: &str, output: &str) -> Result<PaneInfo, TmuxError> {
+        // A target other than a pane id is a name, which only tmux can resolve.
+        let is_target = |pane: &PaneInfo| !is_id(target) || pane.id == target;
+        // For a pane that does not exist tmux prints nothing and exits with status 0.
+        let first = PaneInfo::parse_all(output, "").into_iter().next();
+        first.filter(is_target).ok_or_else(|| TmuxError::NoPane(target.to_owned()))
     }
 
-    /// All panes that are told of, each after a mark: what may hold anything may hold a line that looks like a pane.
-    fn parse_all(said: &str, mark: &str) -> Vec<PaneInfo> {
-        let mut lines = said.lines();
+    /// Parses all panes. Each starts with `separator`, because a line of free text may look like the start of a pane.
+    fn parse_all(output: &str, separator: &str) -> Vec<PaneInfo> {
+        let mut lines = output.lines();
         let mut panes = Vec::new();
         while let Some(line) = lines.next() {
-            // A line that does not begin a pane is the rest of a name with a newline in it.
-            let pane = line.strip_prefix(mark).and_then(PaneInfo::parse);
+            // Any other line is the rest of a free text with a newline in it.
+            let pane = line.strip_prefix(separator).and_then(PaneInfo::parse);
             let Some(mut pane) = pane else { continue };
             let mut next = || lines.next().unwrap_or_default().to_owned();
             (pane.command, pane.path, pane.title, pane.place) = (next(), next(), next(), next());
@@ -377,11 +380,11 @@ impl PaneInfo {
         else {
             return None;
         };
-        // A flag is a number, and nothing where it is not set.
+        // A flag is a number, or empty if it is not set.
         let flag = |word: &str| !matches!(word, "" | "0");
         Some(PaneInfo {
             id: Some(id).filter(|id| is_id(id))?.to_owned(),
-            // To the kernel, the others are groups of processes.
+            // The kernel interprets a PID of 0 or less as a process group.
             pid: pid.parse().ok().filter(|pid| *pid > 0)?,
             is_dead: flag(dead),
             exit: (
@@ -400,35 +403,35 @@ impl PaneInfo {
     }
 }
 
-/// Tells whether this is how tmux numbers panes.
+/// Returns whether a word is a pane id, like `%3`.
 fn is_id(word: &str) -> bool {
     let number = word.strip_prefix('%').filter(|number| number.bytes().all(|b| b.is_ascii_digit()));
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// The pane that has been made, by what tmux says then. A hook of the user's may have it say more.
-fn made(said: &str) -> Result<String, TmuxError> {
-    let strange = || TmuxError::Other("it did not say which pane it has made".to_owned());
-    said.lines().find(|line| is_id(line)).map(str::to_owned).ok_or_else(strange)
+/// Parses the id of a new pane. Hooks of the user's may print other lines.
+fn parse_new_pane(output: &str) -> Result<String, TmuxError> {
+    let no_id = || TmuxError::Other("it did not print the id of the new pane".to_owned());
+    output.lines().find(|line| is_id(line)).map(str::to_owned).ok_or_else(no_id)
 }
 
-/// The pane of that name in a list of names and panes.
-fn named<'l>(listed: &'l str, name: &str) -> Option<&'l str> {
+/// Returns the pane with a name, from a list of names and panes.
+fn find_named<'l>(listed: &'l str, name: &str) -> Option<&'l str> {
     let mut panes = listed.lines().filter_map(|line| line.split_once(' '));
-    // Panes without a name are most.
-    let is_it = |(found, pane): &(&str, &str)| *found == name && !name.is_empty() && is_id(pane);
-    panes.find(is_it).map(|(_, pane)| pane)
+    // Most panes have an empty name, which must not match.
+    let is_match = |(found, pane): &(&str, &str)| *found == name && !name.is_empty() && is_id(pane);
+    panes.find(is_match).map(|(_, pane)| pane)
 }
 
-/// The number of a signal, which tmux tells by its name where it has one.
-fn signal_number(told: &str) -> Option<i32> {
+/// Returns the number of a signal. tmux prints its name, if it has one.
+fn signal_number(text: &str) -> Option<i32> {
     const NAMES: &str = "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP \
         TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS";
-    let by_name = || NAMES.split(' ').position(|name| name == told).map(|at| at as i32 + 1);
-    told.parse().ok().or_else(by_name)
+    let by_name = || NAMES.split(' ').position(|name| name == text).map(|at| at as i32 + 1);
+    text.parse().ok().or_else(by_name)
 }
 
-/// A text between quotes of tmux's own language.
+/// Quotes a text for tmux's command parser.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\"'\"'"))
 }
@@ -447,10 +450,10 @@ mod tests {
     }
 
     #[test]
-    fn panes_are_read_whatever_they_are_called() {
-        let said = "%3 42 0 1 0 80 24 1700000000 1 = = /dev/pts/1\nvim\n/a b\nti tle\nwork:1.0\n\
+    fn panes_with_newlines_in_their_names_are_parsed() {
+        let output = "%3 42 0 1 0 80 24 1700000000 1 = = /dev/pts/1\nvim\n/a b\nti tle\nwork:1.0\n\
             %4 43 1 0 1 10 5 1700000000 0 =0 = /dev/pts/2\nsh\n/x\nrest of a\nname\nwork:1.1\n%5 44 0 0 0 9 9 1 0 = =KILL /dev/pts/3\na\nb\nc\nd\n";
-        let panes = PaneInfo::parse_all(said, "");
+        let panes = PaneInfo::parse_all(output, "");
         assert_eq!(
             panes.iter().map(|pane| pane.id.as_str()).collect::<Vec<_>>(),
             ["%3", "%4", "%5"]
@@ -462,35 +465,37 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_whose_name_looks_like_a_pane_is_none() {
+    fn a_folder_name_is_not_parsed_as_a_pane() {
         let forged = "%7 1 0 0 0 80 24 1 0 = = /dev/pts/9\nsh\n/\ntitle\nwork:1.7";
-        let said =
+        let output =
             format!("M%3 42 0 0 0 80 24 1 0 = = /dev/pts/1\nsh\n/a\nb\nc\n{forged}\nt\nwork:1.0\n");
-        let panes = PaneInfo::parse_all(&said, "M");
+        let panes = PaneInfo::parse_all(&output, "M");
         assert_eq!(panes.iter().map(|pane| pane.id.as_str()).collect::<Vec<_>>(), ["%3"]);
     }
 
     #[test]
-    fn no_pane_is_taken_for_another() {
-        let said = "%3 42 0 0 0 80 24 1 0 = = /dev/pts/1\nsh\n/\nt\nwork:1.0\n";
-        let found = |target: &str| PaneInfo::of(target, said).map(|pane| pane.id);
+    fn other_panes_and_invalid_pids_are_rejected() {
+        let output = "%3 42 0 0 0 80 24 1 0 = = /dev/pts/1\nsh\n/\nt\nwork:1.0\n";
+        let found = |target: &str| PaneInfo::parse_one(target, output).map(|pane| pane.id);
         assert_eq!((found("%3"), found("work:1.0")), (Ok("%3".to_owned()), Ok("%3".to_owned())));
         assert_eq!(found("%4"), Err(TmuxError::NoPane("%4".to_owned())));
-        assert_eq!(PaneInfo::of("%3", ""), Err(TmuxError::NoPane("%3".to_owned())));
+        assert_eq!(PaneInfo::parse_one("%3", ""), Err(TmuxError::NoPane("%3".to_owned())));
         for pid in ["-1", "0", "2147483648"] {
-            let said = said.replace("42", pid);
-            assert_eq!(PaneInfo::parse_all(&said, ""), [], "{pid} is no process");
+            let output = output.replace("42", pid);
+            assert_eq!(PaneInfo::parse_all(&output, ""), [], "{pid} is no PID of a process");
         }
-        assert_eq!(made("%5\n"), Ok("%5".to_owned()));
-        assert_eq!(made("a hook said\n%5\n"), Ok("%5".to_owned()));
-        // Without a name tmux would take whichever pane was used last, and we would end it.
-        assert!(made("").is_err() && made("\n").is_err() && made("%\n%x\n").is_err());
+        assert_eq!(parse_new_pane("%5\n"), Ok("%5".to_owned()));
+        assert_eq!(parse_new_pane("output of a hook\n%5\n"), Ok("%5".to_owned()));
+        // An empty target would kill the most recently used pane.
+        for invalid in ["", "\n", "%\n%x\n"] {
+            assert!(parse_new_pane(invalid).is_err(), "{invalid:?}");
+        }
         let listed = " %1\nbuild x %2\nbuild %3\n";
-        assert_eq!((named(listed, "build"), named(listed, "")), (Some("%3"), None));
+        assert_eq!((find_named(listed, "build"), find_named(listed, "")), (Some("%3"), None));
     }
 
     #[test]
-    fn signals_have_names_or_numbers() {
+    fn signals_are_parsed_by_name_or_number() {
         assert_eq!(signal_number("KILL"), Some(9));
         assert_eq!(signal_number("SYS"), Some(31));
         assert_eq!(signal_number("35"), Some(35));

@@ -1,8 +1,8 @@
-//! Programs that we start in tmux: in a server of our own, where they outlive us.
+//! Programs that awaitty starts in tmux: in a tmux server of its own, where they outlive it, or in the user's.
 //!
-//! tmux starts a launcher, which connects to us and waits. So we listen to the pane before its program has begun, and
-//! the program's environment need not fit into a message of tmux's. What became of the start comes back the same way:
-//! nothing, if the program runs, because the connection is closed by that.
+//! tmux starts a launcher, which connects to awaitty and waits. So the pane is attached before its program starts, and
+//! the program's environment need not fit into a message of tmux's. The launcher sends the error of a failed start over
+//! the same connection; a successful exec closes it.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -15,39 +15,39 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
 use super::pane::listen;
-use super::{ANSWER_TIMEOUT, Capture, Pane, Server, TmuxError};
+use super::{Capture, Pane, REPLY_TIMEOUT, Server, TmuxError};
 use crate::io::pty::{self, Start};
 
-/// The name of our own server.
+/// The name of awaitty's own tmux server.
 pub const OWN_SERVER: &str = "awaitty";
 
-/// The option of a pane that holds the name it was given at `spawn`.
+/// The pane option with the session name of `spawn`.
 pub const NAME_OPTION: &str = "@awaitty_name";
 
-/// How often it is tried again to start something in a server that was about to end.
-const ENDING_TRIES: usize = 5;
+/// The number of retries when the tmux server ends just as a session is created in it.
+const ENDING_RETRIES: usize = 5;
 
-/// Where a window is made.
+/// The tmux session in which a window is created.
 #[derive(Clone, Copy, Debug)]
-pub enum Where<'a> {
-    /// In a session of its own, of that size.
-    Own(usize, usize),
-    /// In that session of the user's.
-    In(&'a str),
+pub enum Placement<'a> {
+    /// A new session of that many columns and rows.
+    NewSession(usize, usize),
+    /// An existing session of the user's.
+    Existing(&'a str),
 }
 
-/// A pane whose program waits to be started.
+/// A pane whose launcher waits for its program.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct PendingPane {
     launcher: tokio::net::UnixStream,
     /// The pane.
     pub pane: Pane,
-    /// What it shows.
+    /// The first capture of the pane.
     pub capture: Capture,
 }
 
 impl Server {
-    /// Changes the size of a pane's window, if it is one of our own; says whether it is.
+    /// Resizes a pane's window, if this is awaitty's own server. Returns whether it is.
     ///
     /// # Errors
     /// If there is no such pane.
@@ -60,32 +60,32 @@ impl Server {
         Ok(true)
     }
 
-    /// Makes a window, whose program waits to be started.
+    /// Creates a window, whose launcher waits for the program.
     ///
     /// # Errors
-    /// If tmux cannot.
-    pub async fn open(
+    /// If tmux fails, or the launcher does not connect in time.
+    pub async fn create_pane(
         &self,
-        place: Where<'_>,
+        place: Placement<'_>,
         name: Option<&str>,
         folder: &Path,
         history: usize,
-    ) -> Result<Waiting, TmuxError> {
-        let (listener, launcher, _removed) = listen(folder, "tmux-start")?;
+    ) -> Result<PendingPane, TmuxError> {
+        let (listener, launcher, _socket) = listen(folder, "tmux-start")?;
         let id = match place {
-            Where::Own(cols, rows) => {
+            Placement::NewSession(cols, rows) => {
                 self.new_session(name, (cols, rows), history, &launcher).await?
             }
-            Where::In(session) => self.new_window(name, session, &launcher).await?,
+            Placement::Existing(session) => self.new_window(name, session, &launcher).await?,
         };
-        let opened = self.settle(&id, place, name, &listener).await;
-        let attached = match opened {
+        let configured = self.configure_pane(&id, place, name, &listener).await;
+        let attached = match configured {
             Ok(launcher) => {
                 let attached = match self.pane(&id).await {
                     Ok(info) => Pane::attach(self, &info, folder, history).await,
                     Err(error) => Err(error),
                 };
-                attached.map(|(pane, capture)| Waiting { launcher, pane, capture })
+                attached.map(|(pane, capture)| PendingPane { launcher, pane, capture })
             }
             Err(error) => Err(error),
         };
@@ -95,7 +95,7 @@ impl Server {
         attached
     }
 
-    /// Makes a session with one pane in a server of our own, which is started if need be.
+    /// Creates a session with one pane in awaitty's own server, and starts the server if it is not running.
     async fn new_session(
         &self,
         name: Option<&str>,
@@ -105,7 +105,7 @@ impl Server {
     ) -> Result<String, TmuxError> {
         let (cols, rows, history) = (cols.to_string(), rows.to_string(), history.to_string());
         let mut args = vec!["-f", "/dev/null", "start-server", ";"];
-        // A status line would take a row.
+        // A status line would occupy a row.
         let options = [
             ["status", "off"],
             ["history-limit", &history],
@@ -116,24 +116,24 @@ impl Server {
             args.extend(["set-option", "-g", option, value, ";"]);
         }
         args.extend(["new-session", "-d", "-P", "-F", "#{pane_id}", "-x", &cols, "-y", &rows]);
-        // A dot would be taken for what comes before a pane.
+        // In a tmux target, a dot separates the window from the pane.
         let name = name.map(|name| name.replace('.', "_"));
         if let Some(name) = &name {
             args.extend(["-s", name]);
         }
         args.push(launcher);
-        let mut said = self.run(&args).await;
-        // A server ends with its last session, and may be about to.
-        for _ in 0..ENDING_TRIES {
-            if !matches!(said, Err(TmuxError::NoServer(_))) {
+        let mut output = self.run(&args).await;
+        // A tmux server ends with its last session, possibly just now.
+        for _ in 0..ENDING_RETRIES {
+            if !matches!(output, Err(TmuxError::NoServer(_))) {
                 break;
             }
-            said = self.run(&args).await;
+            output = self.run(&args).await;
         }
-        super::made(&said?)
+        super::parse_new_pane(&output?)
     }
 
-    /// Makes a window in a session of the user's, who goes on looking at the one they look at.
+    /// Creates a window in a session of the user's without switching to it.
     async fn new_window(
         &self,
         name: Option<&str>,
@@ -146,69 +146,69 @@ impl Server {
             args.extend(["-n", name]);
         }
         args.push(launcher);
-        super::made(&self.run(&args).await?)
+        super::parse_new_pane(&self.run(&args).await?)
     }
 
-    /// Sets what is particular to a pane of ours, and hears of its launcher.
-    async fn settle(
+    /// Sets the options of a new pane and accepts the connection of its launcher.
+    async fn configure_pane(
         &self,
         id: &str,
-        place: Where<'_>,
+        place: Placement<'_>,
         name: Option<&str>,
         listener: &UnixListener,
     ) -> Result<tokio::net::UnixStream, TmuxError> {
-        // When its program has ended it stays, with its last words and no others.
+        // The pane remains after its program has ended, with the last screen and no text of tmux's.
         let mut args = vec!["set-option", "-p", "-t", id, "remain-on-exit", "on", ";"];
         args.extend(["set-option", "-p", "-t", id, "remain-on-exit-format", "", ";"]);
         args.extend(["set-option", "-p", "-t", id, NAME_OPTION, name.unwrap_or_default()]);
-        if matches!(place, Where::Own(..)) {
-            // A person who looks at the window does not change its size. As a global option this ends tmux 3.3a.
+        if matches!(place, Placement::NewSession(..)) {
+            // An attached client must not change the window's size. As a global option this crashes tmux 3.3a.
             args.extend([";", "set-option", "-w", "-t", id, "window-size", "manual"]);
         }
         self.run(&args).await?;
-        match tokio::time::timeout(ANSWER_TIMEOUT, listener.accept()).await {
+        match tokio::time::timeout(REPLY_TIMEOUT, listener.accept()).await {
             Ok(Ok((launcher, _))) => Ok(launcher),
-            _ => Err(TmuxError::Other("what starts the program did not start".to_owned())),
+            _ => Err(TmuxError::Other("the launcher of the program did not start".to_owned())),
         }
     }
 }
 
-impl Waiting {
+impl PendingPane {
     /// Starts the program.
     ///
     /// # Errors
-    /// What the kernel said; the pane is gone then.
+    /// The error of `exec`. The pane is killed then.
     pub async fn start(mut self, start: &Start) -> io::Result<(Pane, Capture)> {
-        if let Err(error) = self.tell(start).await {
-            self.give_up().await;
+        if let Err(error) = self.launch_program(start).await {
+            self.kill().await;
             return Err(error);
         }
         Ok((self.pane, self.capture))
     }
 
-    /// Ends the pane, in which nothing was started.
-    pub async fn give_up(self) {
+    /// Kills the pane instead of starting a program in it.
+    pub async fn kill(self) {
         let (server, id) = self.pane.place();
         let _ = server.run(&["kill-pane", "-t", &id]).await;
     }
 
-    /// Tells the launcher what to start, and hears what came of it.
-    async fn tell(&mut self, start: &Start) -> io::Result<()> {
+    /// Sends the program to the launcher and waits for the result of `exec`.
+    async fn launch_program(&mut self, start: &Start) -> io::Result<()> {
         self.launcher.write_all(&encode(start)).await?;
         self.launcher.shutdown().await?;
-        let mut said = String::new();
-        tokio::time::timeout(ANSWER_TIMEOUT, self.launcher.read_to_string(&mut said)).await??;
-        match said.parse() {
+        let mut reply = String::new();
+        tokio::time::timeout(REPLY_TIMEOUT, self.launcher.read_to_string(&mut reply)).await??;
+        match reply.parse() {
             Ok(errno) => Err(io::Error::from_raw_os_error(errno)),
             Err(_) => Ok(()),
         }
     }
 }
 
-/// The launcher: hears what to start, and becomes it.
+/// Runs the launcher: receives a program over the socket and replaces this process with it.
 ///
 /// # Errors
-/// If it cannot; whoever waits is told why.
+/// If `exec` fails. The errno is also sent over the socket.
 pub fn launch(socket: &Path) -> io::Result<()> {
     let mut socket = UnixStream::connect(socket)?;
     let mut request = Vec::new();

@@ -1,4 +1,4 @@
-//! One pane: its bytes come and go by a pipe of tmux's, and the kernel is asked about its terminal as about any other.
+//! One pane: its input and output go through a pipe of tmux's; the state of its terminal is read from the kernel.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,17 +14,17 @@ use tokio::net::UnixListener;
 use tokio::time::Instant;
 
 use super::typing::Typing;
-use super::{ANSWER_TIMEOUT, Capture, PaneInfo, Server, TmuxError, mark, pipe, quoted};
-use crate::io::pty::{self, InputModes, ReadEnd};
+use super::{Capture, PaneInfo, REPLY_TIMEOUT, Server, TmuxError, pipe, quoted, separator};
+use crate::io::pty::{self, InputModes, ReadOutcome};
 
-/// Bytes that are typed at once, and bytes that a program has not read from which on it gets no more: a little less
-/// than a terminal holds (4 095).
+/// The maximum size of one write, and the number of unread bytes from which on nothing is written: a little less than
+/// the terminal's input buffer holds (4 095).
 const PIECE: usize = 4_000;
 
-/// How long until a program that does not read is looked at again.
+/// The interval between checks whether a program has read its input.
 const FULL_PAUSE: Duration = Duration::from_millis(10);
 
-/// A pane that we listen to. Dropping it ends the pipe, and nothing of ours is left.
+/// An attached pane. Dropping it closes the pipe and leaves nothing in the server.
 #[derive(Debug)]
 pub struct Pane {
     server: Server,
@@ -35,22 +35,22 @@ pub struct Pane {
     source: Source,
 }
 
-/// How we hear of what a pane prints.
+/// The source of a pane's output.
 #[derive(Debug)]
 enum Source {
-    /// Byte by byte: our end of the pipe that tmux has made.
+    /// All bytes of the output: our end of the pipe that tmux created.
     Pipe(AsyncFd<OwnedFd>),
-    /// The pane's one pipe is somebody else's, so tmux is asked what it shows whenever the kernel tells that the
-    /// program has written to its terminal.
+    /// Captures of the screen. Another program uses the pane's only pipe, so the screen is captured whenever the
+    /// kernel reports that the program has written to its terminal.
     Captures {
-        /// An inotify.
+        /// The inotify descriptor of the terminal.
         written: AsyncFd<OwnedFd>,
         typing: Typing,
     },
 }
 
 impl Pane {
-    /// Listens to a pane from now on, and gives what it shows now: not a byte is missing in between.
+    /// Attaches to a pane and captures it. No byte of its output is missing between the capture and the pipe.
     ///
     /// # Errors
     /// If there is no such pane.
@@ -61,33 +61,34 @@ impl Pane {
         history: usize,
     ) -> Result<(Pane, Capture), TmuxError> {
         let other = |error: io::Error| TmuxError::Other(error.to_string());
-        let mark = mark()?;
+        let separator = separator()?;
         let (listener, command, _removed) = listen(folder, "tmux-pipe")?;
-        // tmux looks for formats and dates in what it has a shell run for a pipe.
+        // tmux expands formats and dates in the shell command of a pipe.
         let command = command.replace('#', "##").replace('%', "%%");
-        // Looked at and taken in one go, so that nobody's pipe is ever taken away. In both directions, because tmux
-        // notices the end of one that it only writes to when it writes.
+        // The check and the pipe are one command, so that a pipe of another program is never replaced. The pipe has
+        // both directions, because tmux detects the end of a write-only pipe only when it writes.
         let take = format!("pipe-pane -IO -t {} {}", info.id, quoted(&command));
         let refuse = format!("display-message -p -t {} {PIPED}", info.id);
         let guard = ["if-shell", "-F", "-t", &info.id, "#{pane_pipe}", &refuse, &take, ";"];
         let mut args: Vec<String> = guard.map(str::to_owned).into();
-        args.extend(Capture::everything(&info.id, &mark, history));
-        let said = server.run(&args).await?;
-        let (is_piped, said) = match said.strip_prefix(&format!("{PIPED}\n")) {
+        args.extend(Capture::everything(&info.id, &separator, history));
+        let output = server.run(&args).await?;
+        let (is_piped, output) = match output.strip_prefix(&format!("{PIPED}\n")) {
             Some(rest) => (true, rest),
-            None => (false, said.as_str()),
+            None => (false, output.as_str()),
         };
-        let capture = Capture::parse(&info.id, said, &mark)?;
+        let capture = Capture::parse(&info.id, output, &separator)?;
         let tty = PathBuf::from(&info.tty);
         let source = match is_piped {
             true => captures(server, &info.id, &tty).map_err(other)?,
             false => match accept(&listener).await {
                 Ok(end) => Source::Pipe(end),
                 Err(error) => {
-                    // What was started did not come, and is not to come later.
+                    // The pipe's command may still start, and would keep the pipe open.
                     server.end_pipe(&info.id).await;
-                    let why = format!("what hands over the pane's output did not start: {error}");
-                    return Err(TmuxError::Other(why));
+                    let message =
+                        format!("the helper that sends the pane's pipe did not start: {error}");
+                    return Err(TmuxError::Other(message));
                 }
             },
         };
@@ -96,43 +97,43 @@ impl Pane {
         Ok((Pane { server, id, pid, pidfd, tty, source }, capture))
     }
 
-    /// The number of its first process.
+    /// Returns the PID of its first process.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Its server and its id there.
+    /// Returns its server and its id there.
     pub fn place(&self) -> (Server, String) {
         (self.server.clone(), self.id.clone())
     }
 
-    /// Tells whether it is only captured, so that what is shown between two captures is not seen.
+    /// Returns whether the pane is only captured, so that states between two captures are missed.
     pub fn is_captured(&self) -> bool {
         matches!(self.source, Source::Captures { .. })
     }
 
-    /// Listens on although the pipe is gone, which is not ours alone to end.
+    /// Continues with captures after another tmux client closed the pipe.
     ///
     /// # Errors
-    /// If the kernel does not let us.
-    pub fn go_on_by_captures(&mut self) -> io::Result<()> {
+    /// If the terminal cannot be watched.
+    pub fn switch_to_captures(&mut self) -> io::Result<()> {
         self.source = captures(&self.server, &self.id, &self.tty)?;
         Ok(())
     }
 
-    /// Waits until there is something to read.
+    /// Waits until there is output to read.
     pub async fn readable(&self) -> io::Result<()> {
         let (Source::Pipe(fd) | Source::Captures { written: fd, .. }) = &self.source;
         fd.readable().await.map(|mut guard| guard.retain_ready())
     }
 
-    /// Reads what there is.
-    pub fn read(&self, buffer: &mut [u8]) -> ReadEnd {
+    /// Reads available output.
+    pub fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
         match &self.source {
             Source::Pipe(end) => pty::read(end, buffer),
             Source::Captures { written, .. } => match pty::read(written, buffer) {
-                // How often it has written does not matter.
-                ReadEnd::Bytes(_) => ReadEnd::Changed,
+                // The number of writes does not matter.
+                ReadOutcome::Bytes(_) => ReadOutcome::Changed,
                 other => other,
             },
         }
@@ -154,7 +155,7 @@ impl Pane {
         }
     }
 
-    /// Has bytes typed, as many as there is room for.
+    /// Types as many bytes as there is room for and returns their number.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match &self.source {
             Source::Pipe(_) if self.is_full() => Ok(0),
@@ -163,23 +164,23 @@ impl Pane {
         }
     }
 
-    /// Tells whether the program has as much to read as a terminal holds: tmux would keep the rest, however much it is.
+    /// Returns whether the terminal's input buffer is full. tmux would queue more input without a limit.
     fn is_full(&self) -> bool {
         self.tty().is_ok_and(|tty| pty::unread(&tty).is_ok_and(|count| count >= PIECE as u64))
     }
 
-    /// Waits until its process has ended.
+    /// Waits until its first process has ended.
     pub async fn exited(&self) -> io::Result<()> {
         self.pidfd.readable().await.map(|mut guard| guard.retain_ready())
     }
 
-    /// Follows the pane to a process that took the place of the one that ended.
+    /// Switches to the process that replaced the one that ended (`respawn-pane`).
     ///
     /// # Errors
-    /// If that is gone too.
+    /// If that process has ended too.
     pub fn follow(&mut self, info: &PaneInfo) -> io::Result<()> {
         (self.pid, self.pidfd) = process(info.pid)?;
-        // It has a terminal of its own.
+        // The new process has a new terminal.
         self.tty = PathBuf::from(&info.tty);
         if let Source::Captures { written, .. } = &mut self.source {
             *written = watch(&self.tty)?;
@@ -187,13 +188,13 @@ impl Pane {
         Ok(())
     }
 
-    /// What the terminal does with input now.
+    /// Returns the terminal's current input modes.
     pub fn input_modes(&self) -> InputModes {
         self.tty().map_or_else(|_| InputModes::unknown(), |tty| pty::input_modes(&tty))
     }
 
-    /// Tells whether the program has input that it did not read. What tmux has and has not handed on is not known
-    /// here: see [`Server::sync`].
+    /// Returns whether the program has unread input. Input that is still in tmux's own buffer does not count: see
+    /// [`Server::sync`].
     pub fn has_unread_input(&self) -> bool {
         let is_typing = match &self.source {
             Source::Pipe(_) => false,
@@ -202,31 +203,31 @@ impl Pane {
         is_typing || self.tty().is_ok_and(|tty| pty::unread(&tty).is_ok_and(|count| count > 0))
     }
 
-    /// The size of its terminal.
+    /// Returns the columns and rows of its terminal.
     pub fn size(&self) -> Option<(usize, usize)> {
         let size = rustix::termios::tcgetwinsize(self.tty().ok()?).ok()?;
         Some((size.ws_col.into(), size.ws_row.into()))
     }
 
-    /// Opened only to look, and closed at once: a terminal that somebody holds does not end.
+    /// Opens the terminal for one query. A descriptor that stays open would keep the terminal from hanging up.
     fn tty(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(rustix::fs::open(&self.tty, flags, Mode::empty())?)
     }
 }
 
-/// What tmux is made to say of a pane that is piped elsewhere.
+/// The text that tmux prints if the pane's pipe is in use.
 const PIPED: &str = "piped";
 
 async fn accept(listener: &UnixListener) -> io::Result<AsyncFd<OwnedFd>> {
-    let accepted = tokio::time::timeout(ANSWER_TIMEOUT, listener.accept()).await;
+    let accepted = tokio::time::timeout(REPLY_TIMEOUT, listener.accept()).await;
     let (stream, _) = accepted.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
     let end = stream.async_io(Interest::READABLE, || pipe::receive(&stream)).await?;
     rustix::io::ioctl_fionbio(&end, true)?;
     pty::register(end, Interest::READABLE | Interest::WRITABLE)
 }
 
-/// Has the kernel tell when something is written to a terminal.
+/// Creates an inotify descriptor that reports writes to a terminal.
 fn watch(tty: &Path) -> io::Result<AsyncFd<OwnedFd>> {
     let written = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
     inotify::add_watch(&written, tty, WatchFlags::MODIFY)?;
@@ -238,25 +239,26 @@ fn captures(server: &Server, pane: &str, tty: &Path) -> io::Result<Source> {
     Ok(Source::Captures { written, typing: Typing::start(server.clone(), pane.to_owned()) })
 }
 
-/// Listens for a part of this program, and gives the line for a shell that starts it.
+/// Listens on a new socket, and returns the shell command that runs a subcommand of this program with the socket's
+/// path.
 pub(super) fn listen(
     folder: &Path,
-    part: &str,
-) -> Result<(UnixListener, String, Removed), TmuxError> {
+    subcommand: &str,
+) -> Result<(UnixListener, String, SocketFile), TmuxError> {
     let other = |error: io::Error| TmuxError::Other(error.to_string());
-    let socket = folder.join(format!("{part}-{}.sock", &mark()?[..12]));
+    let socket = folder.join(format!("{subcommand}-{}.sock", &separator()?[..12]));
     let listener = UnixListener::bind(&socket).map_err(other)?;
     let program = std::env::current_exe().map_err(other)?;
-    let words = [program.to_string_lossy(), part.into(), socket.to_string_lossy()];
+    let words = [program.to_string_lossy(), subcommand.into(), socket.to_string_lossy()];
     let line = format!("exec {}", shell_words::join(words));
-    Ok((listener, line, Removed(socket)))
+    Ok((listener, line, SocketFile(socket)))
 }
 
-/// A file that is removed when it is not needed any more.
+/// The file of a socket. Dropping it removes the file.
 #[derive(Debug)]
-pub(super) struct Removed(PathBuf);
+pub(super) struct SocketFile(PathBuf);
 
-impl Drop for Removed {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }

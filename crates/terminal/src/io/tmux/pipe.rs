@@ -1,7 +1,7 @@
-//! How we come by the end of a pipe that tmux makes for a program: the program sends it to us, and is gone.
+//! Passes the pipe that tmux creates for a program to the server: the program sends the file descriptor and exits.
 //!
-//! So the pane's bytes come without a detour and what is typed goes without one, no process of ours waits for each pane,
-//! and the kernel ends the pipe with us, even if we are killed.
+//! So input and output take no detour, no helper process runs for each pane, and the kernel closes the pipe when the
+//! server ends, even if it is killed.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,10 +14,10 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags,
 };
 
-/// What tmux starts: sends its own input, which is its output too, to whoever listens at the path.
+/// Sends standard input, which is the pipe in both directions, to the socket. tmux starts this.
 ///
 /// # Errors
-/// If nobody does.
+/// If no server listens on the socket.
 pub fn run(socket: &Path) -> io::Result<()> {
     let socket = UnixStream::connect(socket)?;
     let input = io::stdin();
@@ -29,7 +29,7 @@ pub fn run(socket: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Receives what [`run`] sends.
+/// Receives the file descriptor that [`run`] sends.
 pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -40,5 +40,5 @@ pub(super) fn receive(socket: impl AsFd) -> io::Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
         _ => None,
     });
-    received.ok_or_else(|| io::Error::other("no pipe came"))
+    received.ok_or_else(|| io::Error::other("no file descriptor was received"))
 }

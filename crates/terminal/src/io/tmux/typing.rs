@@ -1,4 +1,4 @@
-//! Typing into a pane whose pipe is not ours: by `send-keys`, piece by piece.
+//! Typing into a pane without a pipe: by `send-keys`, in pieces.
 
 use std::io;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use tokio::time::Instant;
 
 use super::Server;
 
-/// Bytes that are typed with one command: as hexadecimal words they are three times as long, and a client's message
-/// to its server has 16 KiB.
+/// Bytes that one command types: as hexadecimal words they are three times as long, and a client's message to its
+/// server has at most 16 KiB.
 const PIECE: usize = 4_000;
 
-/// Bytes that wait to be typed; more wait with the caller.
+/// The size of the queue in bytes; the caller keeps the rest.
 const QUEUE_MAX: usize = 64 * 1024;
 
-/// How long until a pane is asked again whether it has left its copy mode.
+/// The interval between checks whether a pane has left copy mode.
 const MODE_PAUSE: Duration = Duration::from_millis(100);
 
-/// What waits to be typed.
+/// A queue of bytes to type, and the task that types them.
 #[derive(Debug)]
 pub(super) struct Typing {
     sender: mpsc::UnboundedSender<Vec<u8>>,
@@ -55,7 +55,7 @@ impl Typing {
         }
     }
 
-    /// Takes what there is room for, and says how much that was.
+    /// Queues as many bytes as there is room for and returns their number.
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let room = QUEUE_MAX.saturating_sub(self.queue.bytes.load(Ordering::Acquire));
         let count = bytes.len().min(room);
@@ -68,8 +68,7 @@ impl Typing {
     }
 }
 
-/// Types what comes, in order. What comes while the pane is in a mode of tmux's own waits until it is not, because it
-/// was not meant for that.
+/// Types bytes in order. They wait while the pane is in a tmux mode, which would interpret them.
 async fn type_all(
     server: Server,
     pane: String,
@@ -84,10 +83,10 @@ async fn type_all(
             let words: Vec<String> = piece.iter().map(|byte| format!("{byte:02x}")).collect();
             let keys =
                 format!("send-keys -t {pane} -H {} ; display-message -p typed", words.join(" "));
-            let is_free = "#{?pane_in_mode,0,1}";
-            let args = ["if-shell", "-F", "-t", &pane, is_free, &keys];
-            while server.run(&args).await.is_ok_and(|said| said.is_empty()) {
-                // Nobody is there any more who wanted it typed.
+            let has_no_mode = "#{?pane_in_mode,0,1}";
+            let args = ["if-shell", "-F", "-t", &pane, has_no_mode, &keys];
+            while server.run(&args).await.is_ok_and(|output| output.is_empty()) {
+                // The session was closed.
                 if typed.is_closed() {
                     return;
                 }

@@ -189,9 +189,14 @@ fn job(threads: &[Thread], has_reader: bool) -> Job {
         Job::Busy
     } else if is(ThreadState::Unknown) && !has_reader {
         Job::Unknown
-    } else if [ThreadState::Timed, ThreadState::Nap, ThreadState::Unknown, ThreadState::Terminal(TerminalWait::TimedPoll)]
-        .into_iter()
-        .any(is)
+    } else if [
+        ThreadState::Timed,
+        ThreadState::Nap,
+        ThreadState::Unknown,
+        ThreadState::Terminal(TerminalWait::TimedPoll),
+    ]
+    .into_iter()
+    .any(is)
     {
         Job::Timed
     } else {

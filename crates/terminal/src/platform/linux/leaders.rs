@@ -110,11 +110,13 @@ pub(super) fn strays(
     // What has cleared its environment is still in the session of one that has not.
     let sessions: BTreeSet<i32> =
         marked.iter().filter_map(|pid| Some(all.get(pid)?.session)).collect();
-    let is_recycled =
-        |leader: &Leader| all.get(&leader.pid).is_some_and(|now| now.start_time != leader.start_time);
+    let is_recycled = |leader: &Leader| {
+        all.get(&leader.pid).is_some_and(|now| now.start_time != leader.start_time)
+    };
     let own: Vec<&Leader> = leaders.iter().filter(|leader| !is_recycled(leader)).collect();
     let is_of_leader = |process: &Process| {
-        own.iter().any(|leader| process.session == leader.pid && process.start_time >= leader.start_time)
+        own.iter()
+            .any(|leader| process.session == leader.pid && process.start_time >= leader.start_time)
     };
     let is_stray = |pid: &i32, process: &Process| {
         marked.contains(pid) || sessions.contains(&process.session) || is_of_leader(process)
@@ -135,8 +137,9 @@ mod tests {
 
     /// A table of processes, each as its PID, its session and its start time.
     fn table<const N: usize>(processes: [(i32, i32, u64); N]) -> BTreeMap<i32, Process> {
-        let process =
-            |(pid, session, start_time)| (pid, Process { parent: 1, session, is_zombie: false, start_time });
+        let process = |(pid, session, start_time)| {
+            (pid, Process { parent: 1, session, is_zombie: false, start_time })
+        };
         processes.map(process).into()
     }
 

@@ -11,7 +11,9 @@ use std::{fs, io};
 
 use rustix::process::Pid;
 
-use super::processes::{Process, is_leader, is_reaper, is_tmux_server, outlives_us, read_start_time};
+use super::processes::{
+    Process, is_leader, is_reaper, is_tmux_server, outlives_us, read_start_time,
+};
 
 /// A terminal whose program was started.
 #[derive(Debug)]
@@ -48,7 +50,8 @@ pub fn add_terminal(mark: &str, leader: Pid, terminal: &Path) {
     for other in all.values_mut().filter(|other| other.terminal.as_deref() == Some(terminal)) {
         other.terminal = None;
     }
-    let (start_time, terminal) = (read_start_time(leader).unwrap_or_default(), Some(terminal.to_owned()));
+    let (start_time, terminal) =
+        (read_start_time(leader).unwrap_or_default(), Some(terminal.to_owned()));
     all.insert(mark.to_owned(), StartedTerminal { leader, start_time, terminal, is_ended: false });
 }
 
@@ -92,7 +95,9 @@ pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> ClaimedOrphans 
         };
         let is_anothers = others().any(|(mark, one)| is_of(mark, one));
         let mut begun = others().map(|(_, one)| one.start_time).chain(servers.iter().copied());
-        if is_of(mark, this) || !is_anothers && begun.all(|start_time| start_time > process.start_time) {
+        if is_of(mark, this)
+            || !is_anothers && begun.all(|start_time| start_time > process.start_time)
+        {
             claim.certain.insert(pid);
         } else if !is_anothers {
             claim.uncertain.insert(pid);

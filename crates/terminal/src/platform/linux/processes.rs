@@ -276,9 +276,12 @@ fn find_processes(leader: Pid, mark: &str) -> TerminalProcesses {
         };
         let found = all.iter().filter(|&(&pid, process)| belongs(pid, process));
         let found = found.map(|(&pid, _)| pid).chain(certain).collect();
-        let lives = |pid: &i32| *pid != own && all.get(pid).is_some_and(|process| !process.is_zombie);
-        let mut found =
-            TerminalProcesses { own: descendants(found, &all), uncertain: descendants(uncertain, &all) };
+        let lives =
+            |pid: &i32| *pid != own && all.get(pid).is_some_and(|process| !process.is_zombie);
+        let mut found = TerminalProcesses {
+            own: descendants(found, &all),
+            uncertain: descendants(uncertain, &all),
+        };
         found.own.retain(lives);
         found.uncertain.retain(|pid| lives(pid) && !found.own.contains(pid));
         found

@@ -146,7 +146,9 @@ fn sleeping(pid: i32, call: &str, modes: &InputModes) -> ThreadState {
     let argument = |index: usize| arguments.get(index).copied().unwrap_or_default();
     let timed = |is_timed: bool| if is_timed { ThreadState::Timed } else { ThreadState::AtRest };
     match call {
-        Call::Read if is_terminal(pid, argument(0) as i32) => ThreadState::Terminal(TerminalWait::Read),
+        Call::Read if is_terminal(pid, argument(0) as i32) => {
+            ThreadState::Terminal(TerminalWait::Read)
+        }
         // It waits until the terminal takes its output.
         Call::Write if is_terminal(pid, argument(0) as i32) => ThreadState::Busy,
         Call::Select => {

@@ -1,36 +1,36 @@
-//! `attend`: what `awaitty attach` calls to say that a person is there, and to hear what they are asked for. It is
-//! not listed, because no agent is a person.
+//! `attend`: `awaitty attach` calls it to report a person's presence and to receive questions for them. It is not
+//! listed, because agents must not call it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Context, Kind, Tool};
+use super::{Context, Kind, Tool, ToolResult};
 use crate::policy;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
     session_id: Option<String>,
-    /// The question that they know of.
+    /// The question that the client shows already.
     known: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Output {
     session_id: String,
-    /// What they are asked to type, and into which program.
+    /// The question for the person: a secret and the program that reads it.
     asked: Option<String>,
 }
 
 pub(super) fn tool() -> Tool {
-    super::tool("attend", "A person is there.", Kind::Acts, run)
+    super::tool("attend", "Reports that a person is attached.", Kind::Acts, run)
 }
 
-async fn run(context: Context, params: Params) -> Answer<Output> {
+async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let entry = context.find(params.session_id.as_deref()).await?;
     let person = entry.people.attend();
     let asked = person.asked(params.known.as_deref());
-    // A client that is gone without a word is not there for ever.
+    // The timeout removes a client that vanished without closing the connection.
     let asked =
         tokio::time::timeout(policy::ATTEND_MAX, asked).await.unwrap_or(params.known.clone());
     Ok((Output { session_id: entry.id.clone(), asked }, String::new()))

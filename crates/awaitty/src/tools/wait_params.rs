@@ -1,4 +1,4 @@
-//! The `wait` parameter: the conditions of a call, of which the first that holds ends it.
+//! The `wait` parameter: conditions, the first of which to hold ends the call.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use crate::policy;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::channels::Signals;
 
-/// What to wait for after acting. The first condition that holds ends the wait.
+/// Conditions to wait for. The first that holds ends the wait.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitParam {
     /// Regex that matches new text.
     text: Option<String>,
-    /// Of `text` and `gone`.
+    /// For `text` and `gone`.
     flags: Option<String>,
     /// Regex that no longer matches the screen.
     gone: Option<String>,
     /// Changed, then unchanged for N ms.
     change: Option<u64>,
-    /// Of `change`.
+    /// For `change`.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::true_or_selection")]
     styles: Option<StylesParam>,
-    /// Of `change`.
+    /// For `change`.
     #[serde(default)]
     ignore: Vec<String>,
     /// Unchanged for N ms, and not busy.
@@ -38,13 +38,13 @@ pub(crate) struct WaitParam {
     ready: Option<bool>,
     /// The program exited.
     exit: Option<bool>,
-    /// Ended: true for the shell command just typed, or a command_id.
+    /// A command ended: true for the one just typed, or a command_id.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_true")]
     command: Option<CommandParam>,
-    /// That channel was signalled.
+    /// This channel was signalled.
     channel: Option<String>,
-    /// As of wait_for_text.
+    /// As in wait_for_text.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::number_or_word")]
     since: Option<SinceParam>,
@@ -52,7 +52,7 @@ pub(crate) struct WaitParam {
     timeout_ms: Option<u64>,
 }
 
-/// A command: by its number, or the last.
+/// A command: by its id, or the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 enum CommandParam {
@@ -60,22 +60,22 @@ enum CommandParam {
     Last(bool),
 }
 
-/// What a call waits for: the first of these.
+/// A checked wait. The first condition that holds ends it.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    /// Conditions of the terminal.
+pub(crate) struct WaitRequest {
+    /// The conditions of the terminal.
     pub(super) conditions: Vec<Condition>,
-    /// Their anchor.
+    /// The anchor of the conditions.
     pub(super) since: Since,
-    /// A signal.
+    /// The channel whose signal ends the wait.
     pub(super) channel: Option<ChannelWait>,
-    /// When to give up.
+    /// The timeout of the wait.
     pub(super) timeout: Duration,
 }
 
 impl WaitParam {
-    /// Returns what it means, looking at what comes after this call.
-    pub(crate) fn wanted(&self, signals: &Signals) -> Result<Wanted, ToolError> {
+    /// Checks the parameter. Only signals after this call count.
+    pub(crate) fn to_request(&self, signals: &Signals) -> Result<WaitRequest, ToolError> {
         let is_long = self.exit.is_some() || self.channel.is_some() || self.command.is_some();
         let default = if is_long { policy::EXIT_TIMEOUT } else { policy::ACT_TIMEOUT };
         let timeout = timeout(self.timeout_ms, default)?;
@@ -88,19 +88,19 @@ impl WaitParam {
         let (channel, since) = (channel.transpose()?, since(self.since.as_ref())?);
         if conditions.is_empty() && channel.is_none() {
             return Err(ToolError::argument(
-                "wait: it names no condition: give text, gone, change, settled, ready, exit, command or channel, or \
-                 several of them",
+                "wait: it has no condition: give one or more of text, gone, change, settled, ready, exit, command and \
+                 channel",
             ));
         }
-        Ok(Wanted { conditions, since, channel, timeout })
+        Ok(WaitRequest { conditions, since, channel, timeout })
     }
 
-    /// Returns whether the call names an anchor.
+    /// Returns whether the caller gave an anchor.
     pub(super) fn has_since(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Returns the number of the signal after which one counts, if the anchor is a number.
+    /// Returns the anchor as the number of a signal. Only later signals count.
     pub(super) fn signal_since(&self) -> Result<Option<u64>, ToolError> {
         match &self.since {
             None => Ok(None),
@@ -111,7 +111,7 @@ impl WaitParam {
         }
     }
 
-    /// Returns whether it names a timeout.
+    /// Returns whether the caller gave a timeout.
     pub(super) fn has_timeout(&self) -> bool {
         self.timeout_ms.is_some()
     }
@@ -135,14 +135,14 @@ impl WaitParam {
             }
             None if self.styles.is_some() || !self.ignore.is_empty() => {
                 return Err(ToolError::argument(
-                    "wait: styles and ignore belong to change: give change as well, for example {\"change\": 300}",
+                    "wait: styles and ignore apply only to change: add it, for example {\"change\": 300}",
                 ));
             }
             None => {}
         }
         if flags.is_some() && self.text.is_none() && self.gone.is_none() {
             return Err(ToolError::argument(
-                "wait: flags belong to text or gone: give one of them",
+                "wait: flags apply only to text and gone: give one of them",
             ));
         }
         if let Some(quiet) = self.settled {
@@ -168,10 +168,10 @@ impl WaitParam {
     }
 }
 
-impl Wanted {
+impl WaitRequest {
     /// Returns a wait for one condition of a terminal.
-    pub(super) fn one(condition: Condition, since: Since, timeout: Duration) -> Wanted {
-        Wanted { conditions: vec![condition], since, channel: None, timeout }
+    pub(super) fn one(condition: Condition, since: Since, timeout: Duration) -> WaitRequest {
+        WaitRequest { conditions: vec![condition], since, channel: None, timeout }
     }
 
     /// Returns the waits to start on a terminal.
@@ -184,14 +184,14 @@ impl Wanted {
         self.conditions.iter().map(spec).collect()
     }
 
-    /// Returns how many conditions a caller has given.
+    /// Returns the number of conditions that the caller gave.
     pub(super) fn len(&self) -> usize {
-        let is_own = |condition: &&Condition| name(condition).is_some();
-        self.conditions.iter().filter(is_own).count() + usize::from(self.channel.is_some())
+        let is_given = |condition: &&Condition| name(condition).is_some();
+        self.conditions.iter().filter(is_given).count() + usize::from(self.channel.is_some())
     }
 
-    /// Returns the tool and the arguments that go on with the wait. `seq` is the frame that stands for *now* later on.
-    pub(super) fn again(
+    /// Returns the tool and the arguments that continue the wait. `seq` replaces the anchor "now".
+    pub(super) fn retry_call(
         &self,
         session_id: &str,
         seq: Seq,
@@ -244,7 +244,7 @@ impl Wanted {
     }
 }
 
-/// Returns the name of a condition, as a caller gives it; `None` for one that no caller gives.
+/// Returns the parameter name of a condition; `None` for an internal condition.
 pub(super) fn name(condition: &Condition) -> Option<&'static str> {
     match condition {
         Condition::Text(_) => Some("text"),
@@ -262,7 +262,7 @@ pub(super) fn name(condition: &Condition) -> Option<&'static str> {
     }
 }
 
-/// Returns the parameters of `wait` that make a condition.
+/// Returns the fields of `wait` that express a condition.
 fn fields(condition: &Condition) -> Vec<(String, Value)> {
     let Some(name) = name(condition) else { return Vec::new() };
     let with_flags = |value: &str, flags: &str| match flags {

@@ -1,4 +1,4 @@
-//! Screens in results: the rows, or what changed of them, and the selection, for programs and for readers.
+//! The screen in results: its rows or their changes, and the selection, as JSON and as text.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use crate::sessions::Entry;
 use crate::text;
 use awaitty_terminal::terminal::Driver;
 
-/// Selected spans that a reader is shown in one line. A menu has one or two; a screen with more has coloured columns.
+/// The number of selected spans in the text. A menu has one or two; a screen with more has coloured columns.
 const SELECTED_MAX: usize = 5;
 
-/// Characters of a selected span that a reader is shown.
+/// The maximum length of a selected span in the text, in characters.
 const SELECTED_CHARS: usize = 80;
 
-/// How the rows that a text block leaves out can be read.
-pub(crate) const HOW_TO_READ: &str = "snapshot with rows, or read_output, gives them";
+/// The next step for a reader of a text that omits rows.
+pub(crate) const HOW_TO_READ: &str = "snapshot with rows, or read_output, returns them";
 
-/// How the screen is shown in a result.
+/// The form of the screen in a result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Show {
-    /// All of it.
-    Screen,
-    /// What changed since that frame.
+pub(crate) enum ScreenMode {
+    /// The whole screen.
+    Full,
+    /// The changes since a frame.
     Diff(Seq),
-    /// Nothing of it: another result shows it.
-    Nothing,
+    /// No screen: another result has it.
+    Omitted,
 }
 
-/// A span of cells that stand out, or that a person does not see.
+/// A span of highlighted or concealed cells.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct SelectionOutput {
     pub(super) row: usize,
-    /// First and last column.
+    /// First and last column, from 1.
     pub(super) cols: [usize; 2],
     pub(super) text: String,
 }
@@ -57,8 +57,8 @@ pub(super) fn selection(frame: &Frame) -> Vec<SelectionOutput> {
     frame.selection().iter().map(SelectionOutput::from).collect()
 }
 
-/// Returns the line that names the selection for a reader, with its line feed; nothing if there is none. No row looks like
-/// it: rows are numbered.
+/// Returns the line of text that names the selection, with its line feed; an empty string if there is none. It cannot
+/// be confused with a row: rows are numbered.
 pub(super) fn selected_line(selection: &[SelectionOutput]) -> String {
     if selection.is_empty() {
         return String::new();
@@ -82,7 +82,7 @@ pub(crate) struct ChangeOutput {
     kind: &'static str,
     /// From 1.
     row: usize,
-    /// Its text now.
+    /// Its current text.
     text: String,
     /// For `style`: the columns, from 1 and inclusive, whose style changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -117,31 +117,31 @@ fn selection_word(change: SelectionChange) -> &'static str {
     }
 }
 
-/// Returns whether a diff is short enough to be a result.
+/// Returns whether a diff is short enough for a result.
 pub(crate) fn fits(diff: &Diff) -> bool {
     diff.changes.iter().map(|change| change.now.text().chars().count() + 4).sum::<usize>()
         <= policy::limits().result_chars
 }
 
-/// Puts the screen, or what changed, into the output. Returns it for a reader.
+/// Adds the screen or its changes to the output and returns them as text.
 pub(crate) fn show_frame(
     driver: &Driver,
     frame: &Arc<Frame>,
-    show: Show,
+    mode: ScreenMode,
     output: &mut WaitOutput,
 ) -> String {
-    match show {
-        Show::Nothing => String::new(),
-        Show::Screen => show_rows(frame, output),
-        Show::Diff(seq) => {
+    match mode {
+        ScreenMode::Omitted => String::new(),
+        ScreenMode::Full => show_rows(frame, output),
+        ScreenMode::Diff(seq) => {
             let old = driver.session().history().get(seq).cloned();
             show_since(driver, old.as_ref(), frame, output)
         }
     }
 }
 
-/// Puts what changed since a frame into the output; all of the screen if that frame is no longer kept, had another size or
-/// differs too much. Returns it for a reader.
+/// Adds the changes since a frame to the output and returns them as text; the whole screen if that frame is no longer
+/// kept, had another size or differs too much.
 pub(super) fn show_since(
     driver: &Driver,
     old: Option<&Arc<Frame>>,
@@ -156,31 +156,31 @@ pub(super) fn show_since(
     output.scrolled = Some(diff.scrolled);
     output.changes = Some(changes(&diff));
     output.selection = selection(frame);
-    let shown = diff_text(driver.session().comparable(old), frame).unwrap_or_default();
-    selected_line(&output.selection) + &text::cut_rows(shown, shown_chars(), HOW_TO_READ)
+    let diff = diff_text(driver.session().comparable(old), frame).unwrap_or_default();
+    selected_line(&output.selection) + &text::cut_rows(diff, screen_chars_max(), HOW_TO_READ)
 }
 
-/// Puts the screen into the output. Returns it for a reader.
+/// Adds the whole screen to the output and returns it as text.
 fn show_rows(frame: &Frame, output: &mut WaitOutput) -> String {
     let limit = policy::limits().result_chars;
     output.selection = selection(frame);
     output.screen_text = Some(text::cut(text::visible(&frame.text()), limit, HOW_TO_READ));
     let rows = text::numbered(&text::frame_rows(frame));
-    selected_line(&output.selection) + &text::cut_rows(rows, shown_chars(), HOW_TO_READ)
+    selected_line(&output.selection) + &text::cut_rows(rows, screen_chars_max(), HOW_TO_READ)
 }
 
-/// Returns how many characters of a screen a text block has at the most.
-fn shown_chars() -> usize {
+/// Returns the maximum length of the screen in a text block, in characters.
+fn screen_chars_max() -> usize {
     policy::SHOWN_CHARS.min(policy::limits().result_chars)
 }
 
-/// Returns what changed between two frames, for a reader; `None` if their sizes differ.
+/// Returns the changes between two frames as text; `None` if their sizes differ.
 pub(super) fn diff_text(old: &Frame, new: &Frame) -> Option<String> {
     let diff = Diff::new(old, new)?;
     Some(text::diff_text(&diff, new.rows().len()))
 }
 
-/// Returns the line above a screen.
+/// Returns the header line of a text block.
 pub(crate) fn header(entry: &Entry, frame: &Frame, what: &str) -> String {
     let cursor = frame.cursor();
     format!(

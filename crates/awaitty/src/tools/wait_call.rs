@@ -1,92 +1,92 @@
-//! The one way in which a tool waits: it starts the waits of a call and answers with their end. All that the answer says
-//! is taken from the terminal in the job that ends the wait, so it is of one moment.
+//! Runs the waits of a call and builds the result. The result is read from the terminal in the driver job that ends the
+//! wait, so it is consistent.
 
 use std::sync::{Arc, OnceLock};
 
 use awaitty_core::{Condition, Finding, Frame, Seq};
 
-use super::command_output::{ASKS, CommandDone};
+use super::command_output::{ASKS, CommandSummary};
 use super::outcome::{WaitOutput, summary};
 use super::pending::Retry;
-use super::shown::{Show, header, show_frame};
+use super::screen_output::{ScreenMode, header, show_frame};
 use super::state::StateOutput;
 use super::wait_for_channel::{ChannelWait, wait_for};
-use super::wanted::{self, Wanted};
-use super::{Answer, Context, why};
+use super::wait_params::{self, WaitRequest};
+use super::{Context, ToolResult, diagnosis};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::{Driver, Ends, RunningWait};
 
-/// Waits for the first of what is wanted.
+/// Waits for the first condition of a request.
 pub(super) async fn start(
     context: &Context,
     entry: &Arc<Entry>,
-    wanted: &Wanted,
-    show: Show,
-) -> Answer<WaitOutput> {
-    let ((), answer) = act(context, entry, wanted, move |_| Ok(((), show))).await?;
-    Ok(answer)
+    request: &WaitRequest,
+    mode: ScreenMode,
+) -> ToolResult<WaitOutput> {
+    let ((), result) = act(context, entry, request, move |_| Ok(((), mode))).await?;
+    Ok(result)
 }
 
-/// Acts on the terminal and waits for the first of what is wanted, in one step: nothing falls between the two. `act` says
-/// how the screen is shown.
+/// Acts on the terminal and starts the waits in one driver job, so that no output is missed in between. `act` returns
+/// the form of the screen in the result.
 pub(super) async fn act<A: Send + 'static>(
     context: &Context,
     entry: &Arc<Entry>,
-    wanted: &Wanted,
-    act: impl FnOnce(&mut Driver) -> Result<(A, Show), ToolError> + Send + 'static,
+    request: &WaitRequest,
+    act: impl FnOnce(&mut Driver) -> Result<(A, ScreenMode), ToolError> + Send + 'static,
 ) -> Result<(A, (WaitOutput, String)), ToolError> {
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let (specs, timeout, count) = (wanted.specs(), wanted.timeout, wanted.len());
-    let (shown, shows) = (Arc::new(OnceLock::new()), entry.handle.clone());
-    let at_end = (Arc::clone(entry), Arc::clone(&shown));
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let (specs, timeout, count) = (request.specs(), request.timeout, request.len());
+    let (mode_cell, handle) = (Arc::new(OnceLock::new()), entry.handle.clone());
+    let at_end = (Arc::clone(entry), Arc::clone(&mode_cell));
     let start = move |driver: &mut Driver| {
-        check_room(driver, specs.len())?;
+        check_wait_limit(driver, specs.len())?;
         specs.iter().try_for_each(|spec| driver.session().check_wait(spec))?;
         let seq = driver.session().frame().seq();
-        let (acted, show) = act(driver)?;
-        let _ = shown.set(show);
-        let _ = tell.send((acted, seq, show));
+        let (acted, mode) = act(driver)?;
+        let _ = mode_cell.set(mode);
+        let _ = sender.send((acted, seq, mode));
         Ok::<_, ToolError>(driver.start_waits(specs, timeout)?)
     };
     let collect = move |driver: &Driver, ends: Ends| {
-        let (entry, shown) = at_end;
-        report(driver, &entry, &ends, count, *shown.get().unwrap_or(&Show::Screen))
+        let (entry, mode_cell) = at_end;
+        report(driver, &entry, &ends, count, *mode_cell.get().unwrap_or(&ScreenMode::Full))
     };
-    let running = shows.start_waits(start, collect).await.ok_or_else(ToolError::gone)??;
-    let (acted, seq, show) = told.await.map_err(|_| ToolError::gone())?;
-    let asked = Asked { wanted, seq, show };
-    Ok((acted, wait(context, entry, running, &asked).await?))
+    let running = handle.start_waits(start, collect).await.ok_or_else(ToolError::gone)??;
+    let (acted, seq, mode) = receiver.await.map_err(|_| ToolError::gone())?;
+    let call = WaitCall { request, seq, mode };
+    Ok((acted, wait(context, entry, running, &call).await?))
 }
 
-/// What a call has asked for.
-struct Asked<'a> {
-    wanted: &'a Wanted,
+/// A call that waits.
+struct WaitCall<'a> {
+    request: &'a WaitRequest,
     /// The frame at the start.
     seq: Seq,
-    show: Show,
+    mode: ScreenMode,
 }
 
-/// Waits for the end of the waits, for a signal, or until the client would lose its patience.
+/// Waits for the end of the waits, for a signal, or until the time limit of the call.
 async fn wait(
     context: &Context,
     entry: &Arc<Entry>,
     running: Option<RunningWait<(WaitOutput, String)>>,
-    asked: &Asked<'_>,
-) -> Answer<WaitOutput> {
+    call: &WaitCall<'_>,
+) -> ToolResult<WaitOutput> {
     let Some(mut running) = running else {
-        let Some(channel) = &asked.wanted.channel else { return Err(ToolError::gone()) };
+        let Some(channel) = &call.request.channel else { return Err(ToolError::gone()) };
         let output = wait_for(context, Some(entry), channel).await?;
-        return show_now(entry, output, asked.show).await;
+        return add_screen(entry, output, call.mode).await;
     };
     let signalled = async {
-        match &asked.wanted.channel {
+        match &call.request.channel {
             Some(channel) => signalled(context, channel).await,
             None => std::future::pending().await,
         }
     };
-    let limit = context.call_limit.filter(|limit| *limit < asked.wanted.timeout);
+    let limit = context.call_limit.filter(|limit| *limit < call.request.timeout);
     let limited = async {
         match limit {
             Some(limit) => tokio::time::sleep_until(tokio::time::Instant::now() + limit).await,
@@ -96,12 +96,13 @@ async fn wait(
     tokio::select! {
         biased;
         ended = running.ended() => ended.ok_or_else(ToolError::gone),
-        output = signalled => show_now(entry, output?, asked.show).await,
-        () = limited => pending(entry, limit.unwrap_or_default(), asked).await,
+        output = signalled => add_screen(entry, output?, call.mode).await,
+        () = limited => pending(entry, limit.unwrap_or_default(), call).await,
     }
 }
 
-/// Waits for a signal that is one of several conditions. The others end the wait at its timeout.
+/// Waits for a signal that is one of several conditions. Never returns after a timeout: the other conditions end the
+/// wait then.
 async fn signalled(context: &Context, channel: &ChannelWait) -> Result<WaitOutput, ToolError> {
     let unlimited = Context { call_limit: None, ..context.clone() };
     let mut output = wait_for(&unlimited, None, channel).await?;
@@ -112,37 +113,41 @@ async fn signalled(context: &Context, channel: &ChannelWait) -> Result<WaitOutpu
     Ok(output)
 }
 
-/// Adds the screen to what is known.
-async fn show_now(entry: &Arc<Entry>, mut output: WaitOutput, show: Show) -> Answer<WaitOutput> {
+/// Adds the current screen to a result.
+async fn add_screen(
+    entry: &Arc<Entry>,
+    mut output: WaitOutput,
+    mode: ScreenMode,
+) -> ToolResult<WaitOutput> {
     let at = Arc::clone(entry);
     let shown = entry.handle.call(move |driver| {
         let frame = Arc::clone(driver.session().frame());
         output.seq = Some(frame.seq().0);
-        let screen = show_frame(driver, &frame, show, &mut output);
+        let screen = show_frame(driver, &frame, mode, &mut output);
         let text = format!("{}\n{screen}", header(&at, &frame, &summary(&output)));
         (output, text)
     });
     shown.await.ok_or_else(ToolError::gone)
 }
 
-/// Returns the result of the waits of a call, of which a caller has given `count`.
+/// Returns the result of the waits of a call. The caller gave `count` conditions.
 fn report(
     driver: &Driver,
     entry: &Entry,
     ends: &Ends,
     count: usize,
-    show: Show,
+    mode: ScreenMode,
 ) -> (WaitOutput, String) {
     let ended = &ends.first;
     let mut output = WaitOutput::from(ended);
-    // What was asked for first is said of a field that several conditions have.
+    // In reverse, because the first condition decides a field that several conditions set.
     for other in ends.others.iter().rev().chain([ended]) {
-        output.find(other);
+        output.add_finding(other);
     }
     if output.outcome == Some("met") && count > 1 {
-        output.met_by = wanted::name(&ended.condition);
+        output.met_by = wait_params::name(&ended.condition);
     }
-    output.why = why::explain(driver, ends);
+    output.why = diagnosis::diagnose(driver, ends);
     output.state = StateOutput::of(driver);
     if let Finding::Ready(Some(ready)) = ended.finding {
         output.state.note_ready(ready);
@@ -150,13 +155,13 @@ fn report(
     if let Finding::Command = ended.finding {
         output.note_command(driver, &ended.condition);
     }
-    let screen = show_frame(driver, &ended.frame, show, &mut output);
+    let screen = show_frame(driver, &ended.frame, mode, &mut output);
     let text = format!("{}\n{screen}", header(entry, &ended.frame, &summary(&output)));
     (output, text)
 }
 
 impl WaitOutput {
-    /// Says what became of the command that was waited for.
+    /// Adds the command that the wait was for.
     fn note_command(&mut self, driver: &Driver, condition: &Condition) {
         let session = driver.session();
         let command = match condition {
@@ -164,9 +169,9 @@ impl WaitOutput {
             _ => session.last_command(),
         };
         let Some(command) = command else { return };
-        self.command = CommandDone::new(driver, command);
+        self.command = CommandSummary::new(driver, command);
         if self.finished == Some(true) {
-            // The shell may have exited since; what is asked for is the command's status.
+            // The shell may have exited since then, and the result has the command's exit status.
             self.exit.exit_code = command.status;
             self.exit.signal = None;
         }
@@ -176,18 +181,18 @@ impl WaitOutput {
     }
 }
 
-/// Returns a result that says how to go on. Since waits look back to their anchor nothing is lost until then.
+/// Returns a result with the call that continues the wait. The retry loses no output, since it has the same anchor.
 async fn pending(
     entry: &Arc<Entry>,
     limit: std::time::Duration,
-    asked: &Asked<'_>,
-) -> Answer<WaitOutput> {
-    let left = asked.wanted.timeout.saturating_sub(limit);
-    let (tool, mut retry) = asked.wanted.again(&entry.id, asked.seq, left);
+    call: &WaitCall<'_>,
+) -> ToolResult<WaitOutput> {
+    let left = call.request.timeout.saturating_sub(limit);
+    let (tool, mut arguments) = call.request.retry_call(&entry.id, call.seq, left);
     if tool == "wait_for_screen_change" {
-        retry["diff"] = matches!(asked.show, Show::Diff(_)).into();
+        arguments["diff"] = matches!(call.mode, ScreenMode::Diff(_)).into();
     }
-    let again = Retry::with(tool, retry);
+    let again = Retry::with(tool, arguments);
     let at = Arc::clone(entry);
     let shown = entry.handle.call(move |driver| {
         let frame = Arc::clone(driver.session().frame());
@@ -197,32 +202,32 @@ async fn pending(
         output.again = again;
         output.elapsed_ms = Some(limit.as_millis() as u64);
         output.state = StateOutput::of(driver);
-        let screen = show_frame(driver, &frame, Show::Screen, &mut output);
+        let screen = show_frame(driver, &frame, ScreenMode::Full, &mut output);
         (output, format!("{}\n{how}\n{screen}", header(&at, &frame, "pending")))
     });
     shown.await.ok_or_else(ToolError::gone)
 }
 
-/// Returns the screen of a session and what its program does, as the answer of a call that did not wait.
+/// Returns the screen of a session and the state of its program, as the result of a call that did not wait.
 pub(super) async fn show_screen(
     entry: &Arc<Entry>,
-    show: Show,
+    mode: ScreenMode,
     outcome: &'static str,
-) -> Answer<WaitOutput> {
+) -> ToolResult<WaitOutput> {
     let at = Arc::clone(entry);
     let shown = entry.handle.call(move |driver| {
         let frame: Arc<Frame> = Arc::clone(driver.session().frame());
         let mut output = WaitOutput::at(&frame);
         output.outcome = Some(outcome);
         output.state = StateOutput::of(driver);
-        let screen = show_frame(driver, &frame, show, &mut output);
+        let screen = show_frame(driver, &frame, mode, &mut output);
         (output, format!("{}\n{screen}", header(&at, &frame, outcome)))
     });
     shown.await.ok_or_else(ToolError::gone)
 }
 
-/// Checks that so many more waits may run on a session.
-pub(super) fn check_room(driver: &Driver, more: usize) -> Result<(), ToolError> {
+/// Checks that `more` waits can be added to a session.
+pub(super) fn check_wait_limit(driver: &Driver, more: usize) -> Result<(), ToolError> {
     let limit = policy::limits().waits;
     if driver.session().waits_running() + more <= limit {
         return Ok(());
