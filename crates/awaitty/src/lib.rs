@@ -33,7 +33,7 @@ pub mod socket;
 pub mod text;
 pub mod tools;
 
-pub use api::{Answer, Awaitty, Session};
+pub use api::{Awaitty, CallResult, Session};
 pub use error::ToolError;
 
 /// Says something to whoever reads the log: standard error, since standard output is the protocol's.
