@@ -41,7 +41,7 @@ pub struct Session {
 
 /// The result of a call.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct CallResult {
     json: Value,
     text: String,
     image: Option<ImageContent>,
@@ -57,13 +57,13 @@ impl Awaitty {
     ///
     /// # Errors
     /// If there is no such tool, or the arguments are invalid. A failed call changes nothing.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ToolError> {
         let Some(tool) = tools::find(tool) else {
             return Err(ToolError::argument(format!("there is no tool {tool:?}")));
         };
         let context = Context::new(&self.sessions, arguments);
         let Reply { structured, text, image } = tool.call(context).await?;
-        Ok(Answer { json: structured, text, image })
+        Ok(CallResult { json: structured, text, image })
     }
 
     /// Starts a program from a command line, which is split by the quoting rules of a shell.
@@ -109,7 +109,7 @@ impl Session {
     ///
     /// # Errors
     /// If the arguments are invalid. A failed call changes nothing.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ToolError> {
         let mut all = Map::from_iter([("session_id".to_owned(), json!(self.id))]);
         if let Value::Object(arguments) = arguments {
             all.extend(arguments);
@@ -121,7 +121,7 @@ impl Session {
     ///
     /// # Errors
     /// If the program has exited, or does not read its input.
-    pub async fn send(&self, input: &str) -> Result<Answer, ToolError> {
+    pub async fn send(&self, input: &str) -> Result<CallResult, ToolError> {
         self.call("send_input", json!({ "input": input })).await
     }
 
@@ -129,7 +129,7 @@ impl Session {
     ///
     /// # Errors
     /// If a name is unknown. Nothing is sent then.
-    pub async fn press(&self, keys: &[&str]) -> Result<Answer, ToolError> {
+    pub async fn press(&self, keys: &[&str]) -> Result<CallResult, ToolError> {
         self.call("send_input", json!({ "keys": keys })).await
     }
 
@@ -137,7 +137,7 @@ impl Session {
     ///
     /// # Errors
     /// Like [`send`](Self::send), and if the pattern is invalid.
-    pub async fn send_and_wait(&self, input: &str, until: &str) -> Result<Answer, ToolError> {
+    pub async fn send_and_wait(&self, input: &str, until: &str) -> Result<CallResult, ToolError> {
         let wait = match until {
             "exit" => json!({"exit": true}),
             "settled" => json!({"settled": 300}),
@@ -150,7 +150,7 @@ impl Session {
     ///
     /// # Errors
     /// If the pattern is invalid. A timeout is not an error.
-    pub async fn wait_for_text(&self, pattern: &str) -> Result<Answer, ToolError> {
+    pub async fn wait_for_text(&self, pattern: &str) -> Result<CallResult, ToolError> {
         self.call("wait_for_text", json!({ "pattern": pattern })).await
     }
 
@@ -158,7 +158,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed.
-    pub async fn wait_for_screen_change(&self) -> Result<Answer, ToolError> {
+    pub async fn wait_for_screen_change(&self) -> Result<CallResult, ToolError> {
         self.call("wait_for_screen_change", json!({})).await
     }
 
@@ -166,7 +166,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed.
-    pub async fn wait_for_exit(&self) -> Result<Answer, ToolError> {
+    pub async fn wait_for_exit(&self) -> Result<CallResult, ToolError> {
         self.call("wait_for_exit", json!({})).await
     }
 
@@ -174,7 +174,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed.
-    pub async fn snapshot(&self) -> Result<Answer, ToolError> {
+    pub async fn snapshot(&self) -> Result<CallResult, ToolError> {
         self.call("snapshot", json!({})).await
     }
 
@@ -182,12 +182,12 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed before.
-    pub async fn close(self) -> Result<Answer, ToolError> {
+    pub async fn close(self) -> Result<CallResult, ToolError> {
         self.call("close_session", json!({})).await
     }
 }
 
-impl Answer {
+impl CallResult {
     /// Returns the structured content of the result, as over MCP.
     pub fn json(&self) -> &Value {
         &self.json

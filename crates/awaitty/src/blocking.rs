@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use crate::api::{self, Answer};
+use crate::api::{self, CallResult};
 use awaitty_terminal::ToolError;
 
 /// A set of sessions. Dropping the last clone ends all programs.
@@ -59,7 +59,7 @@ impl Awaitty {
     ///
     /// # Errors
     /// The same.
-    pub fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+    pub fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ToolError> {
         self.0.runtime.block_on(self.0.awaitty.call(tool, arguments))
     }
 
@@ -96,7 +96,7 @@ impl Session {
     ///
     /// # Errors
     /// The same.
-    pub fn call(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+    pub fn call(&self, tool: &str, arguments: Value) -> Result<CallResult, ToolError> {
         self.wait(self.session.call(tool, arguments))
     }
 
@@ -104,7 +104,7 @@ impl Session {
     ///
     /// # Errors
     /// If the program has exited, or does not read its input.
-    pub fn send(&self, input: &str) -> Result<Answer, ToolError> {
+    pub fn send(&self, input: &str) -> Result<CallResult, ToolError> {
         self.wait(self.session.send(input))
     }
 
@@ -112,7 +112,7 @@ impl Session {
     ///
     /// # Errors
     /// If a name is unknown. Nothing is sent then.
-    pub fn press(&self, keys: &[&str]) -> Result<Answer, ToolError> {
+    pub fn press(&self, keys: &[&str]) -> Result<CallResult, ToolError> {
         self.wait(self.session.press(keys))
     }
 
@@ -120,7 +120,7 @@ impl Session {
     ///
     /// # Errors
     /// The same.
-    pub fn send_and_wait(&self, input: &str, until: &str) -> Result<Answer, ToolError> {
+    pub fn send_and_wait(&self, input: &str, until: &str) -> Result<CallResult, ToolError> {
         self.wait(self.session.send_and_wait(input, until))
     }
 
@@ -128,7 +128,7 @@ impl Session {
     ///
     /// # Errors
     /// If the pattern is invalid. A timeout is not an error.
-    pub fn wait_for_text(&self, pattern: &str) -> Result<Answer, ToolError> {
+    pub fn wait_for_text(&self, pattern: &str) -> Result<CallResult, ToolError> {
         self.wait(self.session.wait_for_text(pattern))
     }
 
@@ -136,7 +136,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed.
-    pub fn wait_for_screen_change(&self) -> Result<Answer, ToolError> {
+    pub fn wait_for_screen_change(&self) -> Result<CallResult, ToolError> {
         self.wait(self.session.wait_for_screen_change())
     }
 
@@ -144,7 +144,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed.
-    pub fn wait_for_exit(&self) -> Result<Answer, ToolError> {
+    pub fn wait_for_exit(&self) -> Result<CallResult, ToolError> {
         self.wait(self.session.wait_for_exit())
     }
 
@@ -152,7 +152,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed.
-    pub fn snapshot(&self) -> Result<Answer, ToolError> {
+    pub fn snapshot(&self) -> Result<CallResult, ToolError> {
         self.wait(self.session.snapshot())
     }
 
@@ -160,7 +160,7 @@ impl Session {
     ///
     /// # Errors
     /// If the session was closed before.
-    pub fn close(self) -> Result<Answer, ToolError> {
+    pub fn close(self) -> Result<CallResult, ToolError> {
         let session = self.session.clone();
         self.wait(session.close())
     }

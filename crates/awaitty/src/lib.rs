@@ -1,10 +1,8 @@
-//! awaitty drives terminal programs and knows when something happened.
+//! The awaitty server and command line.
 //!
-//! [`Awaitty`] starts programs, [`Session`] is one of them; [`blocking`] has the same without a runtime. Every
-//! capability is a tool: one file in [`tools`], the same for an MCP client ([`mcp`]), for the command line
-//! ([`cli`], over the [`daemon`]'s socket) and for the library. [`sessions`] holds the terminals, [`driver`] is
-//! the task of one, [`backend`] where it comes from. What a wait means is decided in `awaitty-core`, which does
-//! no I/O.
+//! Every capability is a tool: one file in [`tools`], the same for an MCP client ([`mcp`]), for the command line ([`cli`], over
+//! the [`daemon`]'s socket) and for [`Awaitty`], which calls the tools from the same process with JSON. The typed library is
+//! `awaitty-terminal`; what a wait means is decided in `awaitty-core`, which does no I/O.
 
 pub mod access;
 pub mod api;
@@ -28,7 +26,7 @@ pub mod socket;
 pub mod text;
 pub mod tools;
 
-pub use api::{Answer, Awaitty, Session};
+pub use api::{Awaitty, CallResult, Session};
 pub use awaitty_terminal::ToolError;
 
 /// Sends the log of the libraries to standard error.
