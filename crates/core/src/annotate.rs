@@ -90,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn a_coloured_bar_shows_past_the_end_of_the_text() {
+    fn a_coloured_bar_is_marked_past_the_end_of_the_text() {
         check("ab\x1b[44m\x1b[K\x1b[m", &format!("ab[:b]{}[/]", " ".repeat(18)));
         check("ab  \x1b[7m  \x1b[m", "ab  [^]  [/]");
     }
 
     #[test]
-    fn wide_text_is_cut_where_its_style_is() {
+    fn wide_characters_are_cut_where_the_style_changes() {
         check("世\x1b[1m界\x1b[m!", "世[+]界[/]!");
     }
 }

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_there_for_everybody_who_asks_for_it() {
+    fn a_signal_is_returned_to_every_wait() {
         let mut channels = Channels::default();
         assert_eq!(channels.above("a", 0), None);
         assert_eq!(channels.signal("a", signal(7)), Ok(1));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn two_signals_before_one_wait_are_both_told() {
+    fn two_signals_before_one_wait_are_both_returned() {
         let mut channels = Channels::default();
         assert_eq!(channels.signal("a", signal(1)), Ok(1));
         assert_eq!(channels.signal("a", signal(2)), Ok(2));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_messages_at_their_edges() {
+    fn names_and_messages_at_their_limits() {
         let mut channels = Channels::default();
         for good in ["a", "A.b_c:d-9", &"n".repeat(CHANNEL_NAME_MAX)] {
             assert_eq!(channels.signal(good, Signal::default()), Ok(1), "{good}");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn channels_and_their_signals_are_bounded() {
         let mut channels = Channels::default();
         for number in 1..=CHANNEL_SIGNALS_MAX as u64 + 1 {
             assert_eq!(channels.signal("a", signal(0)), Ok(number));

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_are_taken_between_frames_and_so_many_are_kept() {
+    fn the_number_of_transient_frames_is_bounded() {
         let screen = Screen::new(2, 1, 0);
         let mut flashes = Flashes::new();
         (0..=BETWEEN_FRAMES).for_each(|_| flashes.take(&screen));

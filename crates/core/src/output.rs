@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_edge_nothing_is_missing_and_one_more_loses_the_middle() {
+    fn one_character_over_the_limit_drops_the_middle() {
         assert_eq!(clip(9, &["abcd", "efgh"]).head, "abcd\nefgh");
         let cut = clip(8, &["abcd", "efgh"]);
         assert_eq!((cut.head.as_str(), cut.tail.as_str(), cut.missing), ("abcd", "efgh", 1));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_the_scrollback_dropped_are_there_and_wrapped_ones_are_joined() {
+    fn lines_dropped_by_the_scrollback_are_kept_and_wrapped_lines_joined() {
         let (mut screen, start) = screen("$ cmd\r\n");
         let long = "0123456789".repeat(7);
         let lines: Vec<String> = (0..50).map(|i| format!("line {i}")).collect();
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_screen_shows_what_came_after() {
+    fn after_a_clear_only_later_output_is_kept() {
         let (mut screen, start) = screen("1\r\n2\r\n3\r\n$ cmd\r\n");
         screen.feed(b"before\x1b[H\x1b[2Jafter\r\n");
         assert_eq!(screen.output_between(start, End::NEWEST, 1000).head, "after");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_several_bytes_are_output_too() {
+    fn multibyte_characters_are_output() {
         let (mut screen, start) = screen("$ cmd\r\n");
         screen.feed("\u{e4}\r\n\u{20ac}\r\n\u{4e16}\u{754c}!".as_bytes());
         assert_eq!(
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn output_ends_where_its_end_is() {
+    fn output_after_the_end_is_left_out() {
         let (mut screen, start) = screen("old\r\n$ cmd\r\n");
         screen.feed(b"one\r\ntwo");
         let cursor = screen.cursor();

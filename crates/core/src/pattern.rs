@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_know_whether_they_cross_rows() {
+    fn patterns_that_cross_rows_are_detected() {
         let crosses =
             |pattern: &str, flags: &str| Pattern::new(pattern, flags).map(|p| p.crosses_rows());
         for pattern in ["abc", "^a.*b$", "a+|b?", r"\d+%", r"\bfoo\b", "[a-z ]"] {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place_and_a_way_on() {
+    fn errors_name_the_position_and_the_fix() {
         let error = |pattern: &str, flags: &str| {
             Pattern::new(pattern, flags).map(|_| ()).expect_err("it is wrong").to_string()
         };

@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_glance_has_the_text_that_is_searched() {
+    fn drawn_text_equals_the_text_that_is_searched() {
         for bytes in [
             "",
             "plain  \r\n\r\n  two",

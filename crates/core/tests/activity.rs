@@ -1,6 +1,6 @@
 //! Waits that depend on the activity of the foreground job, and on input that is handed over in parts.
 //!
-//! The numbers in the names are those of the paragraphs of the design of waits.
+//! The numbers in the test names are the sections of docs/waits.md.
 
 mod script;
 
@@ -40,7 +40,7 @@ fn ms(duration: std::time::Duration) -> u64 {
 }
 
 #[test]
-fn s5_settled_comes_after_a_late_reaction() {
+fn s5_settled_is_met_after_a_late_reaction() {
     for late in [50, 150, 400, 600] {
         let script = [
             (0, Type("x")),
@@ -76,7 +76,7 @@ fn s5_settled_waits_for_a_job_that_ends_without_output() {
 }
 
 #[test]
-fn s5_settled_answers_after_busy_max_and_says_busy() {
+fn s5_settled_is_met_after_busy_max_and_reports_busy() {
     let script = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(200), Since::Input, 60_000))];
     let end = format!("@{} w1 Met settled=true changed=false busy", ms(BUSY_MAX));
     check(&script, &[&end]);
@@ -105,7 +105,7 @@ fn s5_settled_answers_after_busy_max_and_says_busy() {
 }
 
 #[test]
-fn s5_settled_says_busy_at_its_timeout() {
+fn s5_settled_reports_busy_at_its_deadline() {
     let script = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(200), Since::Input, 1000))];
     check(&script, &["@1000 w1 Met settled=true changed=false busy"]);
     let prints = [
@@ -118,7 +118,7 @@ fn s5_settled_says_busy_at_its_timeout() {
 }
 
 #[test]
-fn s5_settled_is_quiet_alone_where_the_kernel_cannot_tell() {
+fn s5_settled_needs_only_quiet_unless_the_job_is_busy() {
     for activity in [UNKNOWN, ELSEWHERE, POLLS] {
         let script =
             [(0, Type("x")), (0, Job(activity)), (0, Wait(settled(200), Since::Input, 5000))];
@@ -152,7 +152,7 @@ fn s5_ready_needs_all_input_read() {
 }
 
 #[test]
-fn s5_ready_allows_a_grace_for_the_reaction() {
+fn s5_ready_allows_a_grace_period_for_the_reaction() {
     let silent =
         [(0, Print("menu")), (5, Type("x")), (5, Wait(READY, Since::Input, 5000)), (6, Job(READS))];
     check(&silent, &[&format!("@{} w1 Met Kernel", 5 + ms(REACTION_GRACE))]);
@@ -183,7 +183,7 @@ fn s5_ready_needs_quiet_from_a_program_that_polls() {
 }
 
 #[test]
-fn s5_ready_falls_back_to_quiet_and_says_so() {
+fn s5_ready_falls_back_to_quiet_as_evidence() {
     let unseen = [
         (0, Print("menu")),
         (5, Type("x")),
@@ -216,7 +216,7 @@ fn s5_ready_waits_for_the_first_screen() {
 }
 
 #[test]
-fn a_full_screen_program_reads_for_a_while_or_shows_its_screen_for_longer() {
+fn s8_full_screen_needs_a_steady_read_or_a_second_on_the_alternate_screen() {
     let begin = [
         (0, Shell("$ ")),
         (1, Print(COMMAND_BEGINS)),
@@ -231,7 +231,7 @@ fn a_full_screen_program_reads_for_a_while_or_shows_its_screen_for_longer() {
 }
 
 #[test]
-fn a_command_is_no_full_screen_program_on_an_alternate_screen_that_was_left_on() {
+fn s8_an_alternate_screen_that_was_left_on_is_not_full_screen() {
     let script = [
         (0, Print("\x1b[?1049h")),
         (0, Shell("$ ")),
@@ -245,7 +245,7 @@ fn a_command_is_no_full_screen_program_on_an_alternate_screen_that_was_left_on()
 }
 
 #[test]
-fn a_command_that_has_not_begun_is_no_full_screen_program() {
+fn s8_a_command_that_has_not_started_is_not_full_screen() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     session.trust_shell("n");
     session
@@ -269,7 +269,7 @@ fn a_command_that_has_not_begun_is_no_full_screen_program() {
 }
 
 #[test]
-fn rest_is_a_program_that_is_ready_or_waits_for_something_else() {
+fn s5_rest_is_met_by_a_program_that_is_ready_or_waits_elsewhere() {
     let rest = |activity| {
         [
             (0, Print("\x1b[?1049hmenu")),
@@ -296,7 +296,7 @@ fn shell_runs() -> Vec<(u64, Do)> {
 const COMMAND_ENDS: &str = "\x1b]133;D;0;aid=n;cwd=/\x07\x1b]133;A;aid=n\x07$ \x1b]133;B;aid=n\x07";
 
 #[test]
-fn s8_a_command_that_ended_before_the_input_is_not_the_one_typed() {
+fn s8_last_command_skips_a_command_that_ended_before_the_input() {
     let wait = || Wait(Condition::LastCommand { after: None }, Since::Input, 500);
     let ran = [(0, Shell("$ ")), (5, Print(COMMAND_BEGINS)), (9, Print(COMMAND_ENDS))];
     // Without Enter nothing runs.
@@ -330,7 +330,7 @@ fn s8_a_command_that_ended_before_the_input_is_not_the_one_typed() {
 }
 
 #[test]
-fn s8_a_command_is_waited_for_before_its_shell_has_shown_a_prompt() {
+fn s8_last_command_can_be_awaited_before_the_first_prompt() {
     let wait = || Wait(Condition::LastCommand { after: None }, Since::Input, 500);
     let script = [(0, Type("make\r")), (0, wait())];
     check(&script, &["no shell has told of a command here: run_command runs one"]);
@@ -346,7 +346,7 @@ fn s8_a_command_is_waited_for_before_its_shell_has_shown_a_prompt() {
 }
 
 #[test]
-fn s5_a_prompt_is_not_ready_if_what_was_typed_ahead_runs_at_it() {
+fn s5_a_prompt_that_reads_type_ahead_is_not_ready() {
     let script = [
         (0, Shell("$ ")),
         (1, Print(COMMAND_BEGINS)),
@@ -361,7 +361,7 @@ fn s5_a_prompt_is_not_ready_if_what_was_typed_ahead_runs_at_it() {
 }
 
 #[test]
-fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
+fn s8_asks_is_met_when_a_command_blocks_in_a_read_and_is_quiet() {
     let asks = Condition::Asks(Some(awaitty_core::CommandId(1)));
     let mut script = shell_runs();
     script.extend([
@@ -383,7 +383,7 @@ fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
 }
 
 #[test]
-fn s11_a_wait_counts_from_the_last_of_its_input() {
+fn s11_a_timeout_counts_from_the_last_byte_of_input() {
     let script = [
         (0, Type("ab")),
         (0, Pending(true)),
@@ -399,7 +399,7 @@ fn s11_a_wait_counts_from_the_last_of_its_input() {
 }
 
 #[test]
-fn s11_a_wait_ends_when_all_of_its_input_was_handed_over() {
+fn s11_a_held_wait_ends_after_the_last_byte_of_input() {
     let held = |condition| {
         [
             (0, Print("old")),
@@ -427,7 +427,7 @@ fn s11_a_wait_ends_when_all_of_its_input_was_handed_over() {
 }
 
 #[test]
-fn s5_a_program_is_ready_although_what_it_started_in_the_background_is_busy() {
+fn s5_a_busy_background_job_does_not_prevent_ready() {
     let rests = Activity { reader_rests: true, ..BUSY_READER };
     let script = [
         (0, Type("x")),

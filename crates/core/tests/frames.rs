@@ -51,14 +51,14 @@ fn diff(before: &str, after: &str) -> String {
 }
 
 #[test]
-fn the_blank_screen_is_frame_zero_and_visible_changes_count() {
+fn the_blank_screen_has_seq_zero_and_visible_changes_increment_it() {
     assert_eq!(session().frame().seq(), Seq(0));
     assert_eq!(session().frame().text(), "");
     assert_eq!(seqs(&["a", "b", "\x1b[31mc"]), [1, 2, 3]);
 }
 
 #[test]
-fn what_cannot_be_seen_makes_no_new_seq() {
+fn invisible_changes_make_no_new_seq() {
     assert_eq!(
         seqs(&["a", "\x1b[3;3H", "\x1b[Ha", "\x1b[6n", "\x1b[?25l", "\x1b]2;t\x07"]),
         [1; 6]
@@ -68,13 +68,13 @@ fn what_cannot_be_seen_makes_no_new_seq() {
 }
 
 #[test]
-fn a_change_of_style_alone_is_a_new_seq() {
+fn a_change_of_style_alone_makes_a_new_seq() {
     assert_eq!(seqs(&["menu", "\r\x1b[7mmenu"]), [1, 2]);
     assert_eq!(seqs(&["menu", "\x1b[?5h", "\x1b[?5h"]), [1, 2, 2]);
 }
 
 #[test]
-fn a_frame_that_looks_the_same_still_knows_what_was_drawn_again() {
+fn a_redraw_without_a_visible_change_updates_the_ticks() {
     let mut session = session();
     let first = show(&mut session, 0, "$ ");
     let again = show(&mut session, 1, "\r$ \x1b[5C");
@@ -84,7 +84,7 @@ fn a_frame_that_looks_the_same_still_knows_what_was_drawn_again() {
 }
 
 #[test]
-fn output_that_is_not_drained_is_no_frame_until_sixteen_milliseconds() {
+fn output_that_is_not_drained_makes_a_frame_after_16_milliseconds() {
     let mut session = session();
     session.handle_output(Time::from_ms(1000), b"a");
     session.handle_output(Time::from_ms(1015), b"b");
@@ -126,7 +126,7 @@ fn an_update_that_never_ends_is_shown_after_150_milliseconds() {
 }
 
 #[test]
-fn an_update_that_is_begun_twice_ends_once() {
+fn an_update_that_is_started_twice_ends_once() {
     let mut session = session();
     assert_eq!(show(&mut session, 0, "\x1b[?2026h\x1b[?2026hnested").text(), "");
     assert_eq!(show(&mut session, 1, "\x1b[?2026l").text(), "nested");
@@ -144,7 +144,7 @@ fn a_flood_of_updates_makes_no_flood_of_frames() {
 }
 
 #[test]
-fn updates_that_follow_each_other_at_once_are_seen_where_one_ends() {
+fn updates_in_one_read_show_the_last_complete_screen() {
     let mut session = session();
     let update = |text: &str| format!("\x1b[?2026h\x1b[2J\x1b[H{text}\x1b[?2026l");
     let writes = format!("{}{}\x1b[?2026h\x1b[2Jhalf", update("one"), update("two"));
@@ -154,7 +154,7 @@ fn updates_that_follow_each_other_at_once_are_seen_where_one_ends() {
 }
 
 #[test]
-fn what_is_complete_when_an_update_begins_is_seen() {
+fn the_screen_before_an_update_makes_a_frame() {
     let mut session = session();
     assert_eq!(show(&mut session, 1000, "Password: \x1b[?2026h\x1b[2J").text(), "Password:");
     assert_eq!(show(&mut session, 1100, "\x1b[Hnext\x1b[?2026l").text(), "next");
@@ -162,7 +162,7 @@ fn what_is_complete_when_an_update_begins_is_seen() {
 }
 
 #[test]
-fn a_change_of_size_does_not_show_half_an_update() {
+fn a_resize_does_not_show_half_an_update() {
     let mut session = session();
     show(&mut session, 0, "old");
     show(&mut session, 20, "\x1b[?2026h\x1b[2J\x1b[Hha");
@@ -172,7 +172,7 @@ fn a_change_of_size_does_not_show_half_an_update() {
 }
 
 #[test]
-fn an_inverted_screen_is_a_change_that_a_diff_tells() {
+fn a_diff_reports_an_inverted_screen() {
     let mut session = session();
     let seq = show(&mut session, 0, "text").seq();
     show(&mut session, 1, "\x1b[?5h");
@@ -198,7 +198,7 @@ fn the_ring_keeps_the_newest_frames() {
 }
 
 #[test]
-fn frames_share_the_rows_that_did_not_change() {
+fn frames_share_unchanged_rows() {
     let mut session = session();
     let before = show(&mut session, 0, "a\r\nb\r\nc\r\nd\r\ne\r\nf");
     let after = show(&mut session, 1, "\r\ng");
@@ -208,7 +208,7 @@ fn frames_share_the_rows_that_did_not_change() {
 }
 
 #[test]
-fn diffs_say_what_changed() {
+fn diffs_name_the_changed_rows() {
     assert_eq!(diff("a\r\nb", "\x1b[2;1Hx"), "scrolled 0; changed 1 \"x\"");
     assert_eq!(diff("a\r\nb", "\r\nc"), "scrolled 0; added 2 \"c\"");
     assert_eq!(diff("a\r\nb", "\x1b[2K"), "scrolled 0; removed 1 \"\"");
@@ -217,7 +217,7 @@ fn diffs_say_what_changed() {
 }
 
 #[test]
-fn diffs_know_scrolling() {
+fn diffs_detect_scrolling() {
     let full = "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
     assert_eq!(diff(full, "\r\nseven"), "scrolled 1; added 5 \"seven\"");
     assert_eq!(diff(full, "\x1b[H\x1bMzero"), "scrolled -1; added 0 \"zero\"");
@@ -225,7 +225,7 @@ fn diffs_know_scrolling() {
 }
 
 #[test]
-fn lines_that_are_printed_again_elsewhere_did_not_scroll() {
+fn lines_printed_again_elsewhere_are_not_a_scroll() {
     // A shell that prints its first lines, and then what stood above them.
     let printed = diff("$ ls", "\x1b[H\x1b[Kfirst\r\nsecond\r\n$ ls");
     assert_eq!(printed, "scrolled 0; changed 0 \"first\"; added 1 \"second\"; added 2 \"$ ls\"");
@@ -236,7 +236,7 @@ fn lines_that_are_printed_again_elsewhere_did_not_scroll() {
 }
 
 #[test]
-fn a_diff_tells_the_row_that_is_selected_from_the_one_that_was() {
+fn a_diff_reports_selected_and_deselected_rows() {
     let mut session = session();
     let menu = "\x1b[7mone\x1b[m\r\ntwo\r\nthree\x1b[4;1H\x1b[31mred\x1b[m";
     let seq = show(&mut session, 0, menu).seq();
@@ -250,7 +250,7 @@ fn a_diff_tells_the_row_that_is_selected_from_the_one_that_was() {
 }
 
 #[test]
-fn after_the_alternate_screen_the_main_screen_is_compared_with_what_it_was() {
+fn after_the_alternate_screen_a_diff_starts_at_the_old_main_screen() {
     let mut session = session();
     let main = show(&mut session, 0, "$ vi").seq();
     let shown = show(&mut session, 1, "\x1b[?1049h\x1b[Hfile");
@@ -267,7 +267,7 @@ fn a_diff_is_never_larger_than_the_screen() {
 }
 
 #[test]
-fn a_change_of_size_cannot_be_said_as_a_diff() {
+fn a_resize_has_no_diff() {
     let mut session = session();
     let seq = show(&mut session, 0, "text").seq();
     session.resize(Time::from_ms(1), COLS + 1, ROWS);
@@ -276,7 +276,7 @@ fn a_change_of_size_cannot_be_said_as_a_diff() {
 }
 
 #[test]
-fn the_hash_is_of_what_is_visible() {
+fn the_hash_depends_only_on_visible_content() {
     let hash = |bytes: &str| show(&mut session(), 0, bytes).hash();
     assert_eq!(hash("abc"), hash("xyz\rabc\x1b[4;4H"));
     assert_ne!(hash("abc"), hash("abd"));
@@ -304,7 +304,7 @@ fn highlighted_spans_are_the_selection() {
 }
 
 #[test]
-fn text_that_nobody_sees_is_found() {
+fn concealed_text_is_found() {
     let concealed = |bytes: &str| {
         let mut session = session();
         let frame = show(&mut session, 0, bytes);

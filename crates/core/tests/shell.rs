@@ -88,7 +88,7 @@ fn a_delivered_command_has_its_status_output_and_directory() {
 }
 
 #[test]
-fn marks_without_the_nonce_are_only_text() {
+fn marks_without_the_nonce_are_ignored() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "evil");
@@ -99,7 +99,7 @@ fn marks_without_the_nonce_are_only_text() {
 }
 
 #[test]
-fn nothing_to_run_ends_with_the_next_prompt() {
+fn a_comment_ends_with_the_next_prompt() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "# nothing");
@@ -111,7 +111,7 @@ fn nothing_to_run_ends_with_the_next_prompt() {
 }
 
 #[test]
-fn an_open_quote_is_told_until_it_is_cancelled() {
+fn an_open_quote_is_reported_until_it_is_cancelled() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "echo '");
@@ -125,7 +125,7 @@ fn an_open_quote_is_told_until_it_is_cancelled() {
 }
 
 #[test]
-fn lines_typed_one_by_one_have_their_continuations() {
+fn each_continuation_prompt_takes_the_next_line() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let delivery = Delivery {
@@ -151,7 +151,7 @@ fn lines_typed_one_by_one_have_their_continuations() {
 }
 
 #[test]
-fn what_a_shell_says_of_a_command_that_it_cannot_read_is_its_output() {
+fn a_syntax_error_is_the_output_of_its_command() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "echo )");
@@ -163,7 +163,7 @@ fn what_a_shell_says_of_a_command_that_it_cannot_read_is_its_output() {
 }
 
 #[test]
-fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
+fn a_shell_without_hooks_reports_typed_commands_at_their_end() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "false\r", EchoBy::Terminal);
@@ -176,7 +176,7 @@ fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
 }
 
 #[test]
-fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
+fn a_prompt_with_unread_input_does_not_count() {
     let mut session = session();
     session.handle_input_unread(Time::from_ms(0), true);
     feed(&mut session, 0, &prompt(0));
@@ -187,7 +187,7 @@ fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
 }
 
 #[test]
-fn a_shell_that_was_asked_once_too_often_is_at_its_prompt() {
+fn a_surplus_ready_mark_means_that_the_shell_is_at_its_prompt() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     deliver(&mut session, 1, "make");
@@ -202,7 +202,7 @@ fn a_shell_that_was_asked_once_too_often_is_at_its_prompt() {
 }
 
 #[test]
-fn a_line_that_is_in_use_is_not_overwritten() {
+fn a_command_is_refused_if_the_line_has_text() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "ls");
@@ -213,7 +213,7 @@ fn a_line_that_is_in_use_is_not_overwritten() {
 }
 
 #[test]
-fn typed_commands_are_known_by_what_stands_behind_the_prompt() {
+fn the_text_of_a_typed_command_is_read_from_the_screen() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make all\r", EchoBy::Editor);
@@ -242,7 +242,7 @@ fn the_end_of_an_outer_shells_command_ends_the_inner_shell() {
 }
 
 #[test]
-fn a_sentinel_is_over_with_its_end_and_an_answer_with_its_mark() {
+fn a_sentinel_is_over_at_its_end_mark_or_its_answer_mark() {
     let mut session = Session::new(Time::from_ms(0), 40, 10, 100);
     let delivery = |nonce: &str| Delivery {
         nonce: nonce.to_owned(),
@@ -267,7 +267,7 @@ fn a_sentinel_is_over_with_its_end_and_an_answer_with_its_mark() {
 }
 
 #[test]
-fn exit_ends_a_running_command_with_its_output() {
+fn the_exit_ends_a_running_command_and_keeps_its_output() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "exit 7");
@@ -281,7 +281,7 @@ fn exit_ends_a_running_command_with_its_output() {
 }
 
 #[test]
-fn ready_is_a_prompt_after_the_input_or_the_kernels_word() {
+fn ready_is_met_by_a_prompt_or_by_kernel_evidence() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     wait_for(&mut session, 1, Condition::Ready);
@@ -319,7 +319,7 @@ fn only_the_newest_commands_are_remembered() {
 }
 
 #[test]
-fn a_command_that_was_typed_is_known_by_its_beginning() {
+fn the_text_of_a_typed_command_is_bounded() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     for (length, kept) in
@@ -332,7 +332,7 @@ fn a_command_that_was_typed_is_known_by_its_beginning() {
 }
 
 #[test]
-fn the_end_of_a_mark_that_is_too_long_is_left_out() {
+fn a_mark_that_is_too_long_is_truncated() {
     let mut session = session();
     let directory = |mark: usize| {
         let before = format!("0;aid={NONCE};dir=").len();
@@ -352,7 +352,7 @@ fn feed_in_front(session: &mut Session, ms: u64, text: &str) {
 }
 
 #[test]
-fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
+fn a_mark_ends_a_running_command_only_while_its_shell_has_the_terminal() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make\r", EchoBy::Editor);
@@ -371,7 +371,7 @@ fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
 }
 
 #[test]
-fn an_end_that_is_read_while_a_job_of_the_prompt_has_the_terminal_counts() {
+fn an_end_mark_read_while_a_prompt_job_has_the_terminal_counts() {
     let (a, b) = (mark("A"), mark("B"));
     let repeated = mark("D;3;k=r");
     for at_prompt in [format!("{a}> {b}"), format!("> {b}"), format!("{repeated}{a}> {b}")] {
@@ -395,7 +395,7 @@ fn an_end_that_is_read_while_a_job_of_the_prompt_has_the_terminal_counts() {
 }
 
 #[test]
-fn a_forged_end_does_not_count_when_the_shell_ends_the_command() {
+fn a_forged_end_mark_is_ignored_when_the_shell_ends_the_command() {
     for end in ["D;3", "D;3;k=r", "D;0"] {
         let mut session = session();
         feed(&mut session, 0, &prompt(0));
@@ -411,7 +411,7 @@ fn a_forged_end_does_not_count_when_the_shell_ends_the_command() {
 }
 
 #[test]
-fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
+fn forged_marks_after_enter_are_ignored_in_a_shell_without_hooks() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make\r", EchoBy::Terminal);
@@ -423,7 +423,7 @@ fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
 }
 
 #[test]
-fn of_two_ends_the_last_counts_until_it_is_confirmed() {
+fn the_last_end_mark_counts_until_it_is_confirmed() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "make");

@@ -42,14 +42,14 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
+fn every_file_has_a_header_comment() {
     for (path, text) in sources() {
         assert!(text.starts_with("//! "), "{}", path.display());
     }
 }
 
 #[test]
-fn files_and_functions_fit_a_head() {
+fn files_and_functions_are_short() {
     for (path, text) in sources() {
         let is_test = path.components().any(|part| part.as_os_str() == "tests");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
@@ -98,7 +98,7 @@ fn nothing_sleeps() {
 }
 
 #[test]
-fn the_core_knows_no_io_no_clock_and_no_wire() {
+fn the_core_uses_no_io_no_clock_and_no_serialization() {
     let words = [
         "tokio",
         "Instant::now",
@@ -118,7 +118,7 @@ fn the_core_knows_no_io_no_clock_and_no_wire() {
 }
 
 #[test]
-fn links_in_documents_lead_somewhere() {
+fn links_in_documents_have_targets() {
     for path in files(&root(), "md") {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -131,7 +131,7 @@ fn links_in_documents_lead_somewhere() {
 
 /// A promise whose test was renamed away would be nobody's.
 #[test]
-fn tests_that_documents_name_are_there() {
+fn tests_named_in_documents_exist() {
     let crates = root().join("crates");
     let found = ["rs", "py", "mjs"].map(|ending| files(&crates, ending));
     let texts = found.iter().flatten().map(|path| fs::read_to_string(path).unwrap_or_default());

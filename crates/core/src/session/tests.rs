@@ -142,7 +142,7 @@ fn each_order(items: &mut [usize], fixed: usize, with: &mut impl FnMut(&[usize])
 }
 
 #[test]
-fn waits_of_all_kinds_cancelled_in_every_order_leave_nothing() {
+fn waits_of_all_kinds_cancelled_in_every_order_leave_no_state() {
     // Seven of the ten kinds at a time, 5 040 orders each; among them text that was found and not yet told.
     for skipped in 0..KINDS - 2 {
         let kinds: Vec<usize> =
@@ -163,7 +163,7 @@ fn waits_of_all_kinds_cancelled_in_every_order_leave_nothing() {
 }
 
 #[test]
-fn a_thousand_waits_cancelled_from_all_sides_leave_nothing() {
+fn a_thousand_waits_cancelled_in_seven_orders_leave_no_state() {
     const COUNT: usize = 1000;
     let strides = [1, COUNT - 1, 7, 501, 333, 999, 617];
     for stride in strides {
@@ -249,7 +249,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn waits_end_once_or_are_cancelled_whatever_happens_meanwhile(
+    fn every_wait_ends_once_or_is_cancelled(
         steps in prop::collection::vec(step(), 0..120), ends in 0..3
     ) {
         let mut all = Watched::new();
