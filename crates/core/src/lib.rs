@@ -32,46 +32,28 @@
 //!   only with the nonce of a shell that is trusted.
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
 
-mod activity;
-mod annotate;
-mod change;
 mod channel;
-mod command;
-mod diff;
-mod flashes;
-mod frame;
-mod history;
+mod frames;
 mod intern;
 mod keys;
 mod lines;
-mod marks;
-mod output;
-mod pattern;
 mod row;
 mod screen;
 mod scrollback;
-mod search;
 mod session;
 mod shell;
 mod style;
-mod wait;
 mod waits;
 
-pub use activity::{
-    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, FULL_SCREEN, Job, POLL_QUIET,
-    REACTION_GRACE, REST_CONFIRM, STEADY, TerminalWait, UNSEEN_QUIET,
-};
 pub use channel::{
     CHANNEL_MESSAGE_MAX, CHANNEL_NAME_MAX, CHANNEL_SIGNALS_MAX, CHANNELS_MAX, ChannelError,
     Channels, Signal, Signalled, check_channel_name,
 };
-pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
-pub use diff::{Change, ChangeKind, Diff, SelectionChange};
-pub use frame::{Cursor, Frame, Selection};
-pub use history::{FRAMES_BYTES_MAX, FRAMES_MAX, History};
+pub use frames::{
+    Change, ChangeKind, Cursor, Diff, FRAMES_BYTES_MAX, FRAMES_MAX, Frame, History, Selection,
+    SelectionChange,
+};
 pub use keys::{Key, KeyError, Mouse, MouseAction, encode_mouse};
-pub use output::Output;
-pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
 pub use row::{Row, Span};
 pub use screen::{
     CLUSTERS_MAX, COL_MARKS_MAX, COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoBy, Event,
@@ -79,13 +61,14 @@ pub use screen::{
     Screen, TITLE_MAX, UNKNOWN_MAX,
 };
 pub use scrollback::Scrollback;
-pub use search::{Match, spans_on_screen};
 pub use session::{FRAME_INTERVAL, Session, UPDATE_MAX};
-pub use shell::COMMANDS_MAX;
+pub use shell::{COMMAND_TEXT_MAX, COMMANDS_MAX, Command, CommandId, Delivery, Output, Progress};
 pub use style::{Attrs, Color, LinkId, Style, Underline};
-
-pub use wait::{
-    Condition, Exit, Finding, Outcome, Ready, Since, Spec, Styles, WaitEnded, WaitError, WaitId,
+pub use waits::{
+    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, Condition, Exit, FULL_SCREEN,
+    Finding, Job, Match, Outcome, PATTERN_COMPILED_MAX, PATTERN_MAX, POLL_QUIET, Pattern,
+    PatternError, REACTION_GRACE, REST_CONFIRM, Ready, STEADY, Since, Spec, Styles, TerminalWait,
+    UNSEEN_QUIET, WaitEnded, WaitError, WaitId, spans_on_screen,
 };
 
 use std::time::Duration;

@@ -8,7 +8,7 @@ use super::modes::{Mode, MouseEncoding, MouseTracking};
 use super::palette::Special;
 use super::text::Blanks;
 use super::{Event, Mark, Screen};
-use crate::frame::Cursor;
+use crate::frames::Cursor;
 use crate::lines::LineNumbers;
 use crate::row::{Row, RowParts};
 use crate::scrollback::Scrollback;
@@ -142,7 +142,7 @@ impl Screen {
     /// blank rows at the end.
     pub fn text(&self) -> String {
         let rows: Vec<Arc<Row>> = (0..self.rows).map(|row| self.row(row)).collect();
-        crate::frame::join_rows(rows.iter().map(|row| row.text()))
+        crate::frames::join_rows(rows.iter().map(|row| row.text()))
     }
 
     /// The lines that left the screen.

@@ -2,14 +2,13 @@
 
 use super::Session;
 use crate::Time;
-use crate::activity::{
-    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, FULL_SCREEN, Job, POLL_QUIET,
-    REACTION_GRACE, REST_CONFIRM, STEADY, TerminalWait, UNSEEN_QUIET,
-};
-use crate::change::differs_from;
-use crate::command::{Command, CommandId, Progress};
 use crate::screen::EchoBy;
-use crate::wait::{Condition, Finding, Outcome, Ready, WaitId};
+use crate::shell::{Command, CommandId, Progress};
+use crate::waits::{
+    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, Condition, FULL_SCREEN, Finding,
+    Job, Outcome, POLL_QUIET, REACTION_GRACE, REST_CONFIRM, Ready, STEADY, TerminalWait,
+    UNSEEN_QUIET, WaitId, differs_from,
+};
 
 /// What the evidence says of a condition.
 enum Verdict {

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use super::Session;
 use crate::Time;
-use crate::change::differs_from;
-use crate::frame::Frame;
-use crate::search::{Match, Matches, Place, all_places, frame_places, screen_places};
-use crate::wait::{Condition, Finding, Outcome, Since, WaitEnded, WaitId};
-use crate::waits::{Anchor, Wait, elapsed};
+use crate::frames::Frame;
+use crate::waits::{
+    Anchor, Condition, Finding, Match, Matches, Outcome, Place, Since, Wait, WaitEnded, WaitId,
+    all_places, differs_from, elapsed, frame_places, screen_places,
+};
 
 impl Session {
     /// Ends the waits for a text to be gone that is gone.

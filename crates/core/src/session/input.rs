@@ -2,10 +2,8 @@
 
 use super::Session;
 use crate::Time;
-use crate::activity::Activity;
 use crate::screen::EchoBy;
-use crate::search::Matches;
-use crate::wait::{Condition, Outcome, Since, WaitId};
+use crate::waits::{Activity, Condition, Matches, Outcome, Since, WaitId};
 
 impl Session {
     /// Sets the input mark: input is about to be handed to the program, of which `text` can be echoed, by `by`.

@@ -14,15 +14,13 @@ mod shell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::activity::Activity;
-use crate::flashes::Flashes;
-use crate::frame::Frame;
-use crate::history::History;
+use crate::frames::{Flashes, Frame, History};
 use crate::screen::{EchoBy, Screen};
-use crate::search::all_places;
 use crate::shell::Shells;
-use crate::wait::{Condition, Exit, Finding, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
-use crate::waits::{Anchor, Wait, Waits};
+use crate::waits::{
+    Activity, Anchor, Condition, Exit, Finding, Outcome, Since, Spec, Wait, WaitEnded, WaitError,
+    WaitId, Waits, all_places,
+};
 use crate::{Line, Seq, Tick, Time};
 
 /// A program that never stops printing is seen at least this often, as on a display of 60 Hz.

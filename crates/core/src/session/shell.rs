@@ -1,10 +1,9 @@
 //! Shells: what their marks change, and what can be asked of them.
 
 use super::Session;
-use crate::command::{Command, CommandId, Delivery};
-use crate::output::{End, Output, Start};
 use crate::screen::{Event, Mark};
-use crate::wait::{Condition, Outcome, Spec, WaitError, WaitId};
+use crate::shell::{Command, CommandId, Delivery, End, Output, Start};
+use crate::waits::{Condition, Outcome, Spec, WaitError, WaitId};
 use crate::{Line, Time};
 
 /// Where a prompt ended and what is typed begins.

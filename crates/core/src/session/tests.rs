@@ -8,9 +8,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::activity::{Job, TerminalWait};
-use crate::pattern::Pattern;
-use crate::wait::Styles;
+use crate::waits::{Job, Pattern, Styles, TerminalWait};
 
 /// Kinds of wait that [`condition`] makes.
 const KINDS: usize = 10;

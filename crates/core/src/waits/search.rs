@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::frame::{Cursor, Frame, Selection};
-use crate::pattern::Pattern;
+use super::Pattern;
+use crate::frames::{Cursor, Frame, Selection};
 use crate::row::Row;
 use crate::screen::Screen;
 use crate::{Line, Tick};

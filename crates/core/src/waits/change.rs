@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::diff::shift_between;
-use crate::frame::Frame;
-use crate::pattern::Pattern;
+use super::{Anchor, Pattern, Styles};
+use crate::frames::{Frame, shift_between};
 use crate::row::Row;
-use crate::wait::Styles;
-use crate::waits::Anchor;
 use crate::{Tick, Time};
 
 /// Rows that were still changing that a result names at the most.

@@ -3,7 +3,7 @@
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use crate::annotate;
+use super::annotate;
 use crate::intern::FastHasher;
 use crate::lines::LineNumbers;
 use crate::row::Row;
@@ -168,7 +168,7 @@ impl Frame {
                 let shade = shade(row.style_at(from));
                 let differs = |other: Option<&Arc<Row>>| {
                     other.is_none_or(|other| {
-                        (from..to).all(|c| super::frame::shade(other.style_at(c)) != shade)
+                        (from..to).all(|c| self::shade(other.style_at(c)) != shade)
                     })
                 };
                 let above = index.checked_sub(1).and_then(|above| self.rows.get(above));

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use super::{Frame, Selection};
 use crate::Tick;
-use crate::frame::{Frame, Selection};
 use crate::row::{Row, Span};
 use crate::style::Style;
 

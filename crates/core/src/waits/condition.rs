@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::command::CommandId;
-use crate::frame::Frame;
-use crate::pattern::Pattern;
-use crate::search::{Match, Matches, frame_places};
+use super::{Match, Matches, Pattern, frame_places};
+use crate::frames::Frame;
+use crate::shell::CommandId;
 use crate::{Seq, Time};
 
 /// The anchor: a wait looks only at what came after it.

@@ -9,13 +9,20 @@
 //! can the shell be given another. One that we deliver is known from the moment it is sent, and ends without
 //! a `C` if there was nothing to run in it.
 
+mod command;
+mod marks;
+mod output;
+
 use std::collections::VecDeque;
 
+pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
+pub use output::Output;
+
+pub(crate) use output::{Clip, End, Start};
+
 use crate::Time;
-use crate::command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
-use crate::marks::Params;
-use crate::output::{Output, Start};
 use crate::screen::Mark;
+use marks::Params;
 
 /// Commands of a session that are remembered with their output. An agent asks for the last few.
 pub const COMMANDS_MAX: usize = 20;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::{Output, Start};
 use crate::Time;
-use crate::output::{Output, Start};
 
 /// Characters kept of a command that somebody typed; what a delivered one is called is its own.
 pub const COMMAND_TEXT_MAX: usize = 200;

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::diff::Diff;
-use crate::frame::Frame;
+use super::{Diff, Frame};
 use crate::screen::Screen;
 use crate::{Seq, Time};
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::frame::Frame;
+use super::Frame;
 use crate::screen::Screen;
 use crate::{Seq, Time};
 

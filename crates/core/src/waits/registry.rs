@@ -22,13 +22,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::activity::{LOOK_PAUSE_MAX, LOOK_PAUSE_MIN, REST_CONFIRM};
-use crate::change::{ChangeState, differs_from};
-use crate::frame::Frame;
-use crate::pattern::Pattern;
+use super::activity::{LOOK_PAUSE_MAX, LOOK_PAUSE_MIN, REST_CONFIRM};
+use super::change::{ChangeState, differs_from};
+use super::search::{Glance, Match, Matches, all_places, drawn_places, frame_places};
+use super::{Condition, Finding, Outcome, Pattern, Since, Spec, WaitId};
+use crate::frames::Frame;
 use crate::screen::Screen;
-use crate::search::{Glance, Match, Matches, all_places, drawn_places, frame_places};
-use crate::wait::{Condition, Finding, Outcome, Since, Spec, WaitId};
 use crate::{Line, Tick, Time};
 
 /// The moment after which a wait looks.
