@@ -12,4 +12,4 @@ pub use history::{FRAMES_BYTES_MAX, FRAMES_MAX, History};
 
 pub(crate) use diff::shift_between;
 pub(crate) use frame::join_rows;
-pub(crate) use transient::Flashes;
+pub(crate) use transient::TransientFrames;

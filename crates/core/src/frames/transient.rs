@@ -1,7 +1,7 @@
-//! What stood on the screen for so short a time that it was gone when it was read.
+//! Transient frames: the screen at moments just before text disappeared, for waits that start later.
 //!
-//! A wait that runs looks before anything disappears. For one that is called later, the screen is kept
-//! at such moments. They are no frames: nobody could have seen the rest of the screen like that.
+//! A running wait searches text before it disappears. A wait that starts later searches these frames instead. They are not
+//! part of the history: the rest of the screen may have been in the middle of an update.
 
 use std::collections::VecDeque;
 
@@ -9,32 +9,33 @@ use super::Frame;
 use crate::screen::Screen;
 use crate::{Seq, Time};
 
-/// Flashes taken between two frames, two for each thing that comes and goes: before it is erased, and before
-/// the blanks are written over. A program that does so many times without a pause floods us, and is not
-/// looked at for longer.
+/// Transient frames between two frames. Text that appears and disappears takes two of them: one before it is erased, and one
+/// before the blanks are overwritten. A program that does this more often without a pause is flooding the terminal.
 const BETWEEN_FRAMES: usize = 8;
 
-/// Flashes kept. They share their rows with frames.
+/// Transient frames kept. They share their rows with frames.
 const KEPT_MAX: usize = 64;
 
-/// The screen at the moments before something disappeared, oldest first.
+/// The newest transient frames, oldest first.
 #[derive(Debug)]
-pub(crate) struct Flashes {
+pub(crate) struct TransientFrames {
     kept: VecDeque<Frame>,
+    /// How many more are taken before the next frame.
     left: usize,
 }
 
-impl Flashes {
-    pub(crate) fn new() -> Flashes {
-        Flashes { kept: VecDeque::new(), left: BETWEEN_FRAMES }
+impl TransientFrames {
+    /// Returns an empty buffer.
+    pub(crate) fn new() -> TransientFrames {
+        TransientFrames { kept: VecDeque::new(), left: BETWEEN_FRAMES }
     }
 
-    /// Tells whether another would be taken.
-    pub(crate) fn are_wanted(&self) -> bool {
+    /// Returns whether another one would be taken.
+    pub(crate) fn has_room(&self) -> bool {
         self.left > 0
     }
 
-    /// Something is about to disappear.
+    /// Takes one: text is about to disappear.
     pub(crate) fn take(&mut self, screen: &Screen) {
         if self.left == 0 {
             return;
@@ -46,11 +47,12 @@ impl Flashes {
         self.kept.push_back(Frame::new(Seq(0), Time::from_ms(0), screen));
     }
 
-    /// A frame was taken.
-    pub(crate) fn go_on(&mut self) {
+    /// Allows for more: a frame was taken.
+    pub(crate) fn note_frame(&mut self) {
         self.left = BETWEEN_FRAMES;
     }
 
+    /// Returns those that are kept, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame> {
         self.kept.iter()
     }
@@ -63,13 +65,13 @@ mod tests {
     #[test]
     fn the_number_of_transient_frames_is_bounded() {
         let screen = Screen::new(2, 1, 0);
-        let mut flashes = Flashes::new();
-        (0..=BETWEEN_FRAMES).for_each(|_| flashes.take(&screen));
-        assert_eq!((flashes.iter().count(), flashes.are_wanted()), (BETWEEN_FRAMES, false));
+        let mut transients = TransientFrames::new();
+        (0..=BETWEEN_FRAMES).for_each(|_| transients.take(&screen));
+        assert_eq!((transients.iter().count(), transients.has_room()), (BETWEEN_FRAMES, false));
         for _ in 0..KEPT_MAX {
-            flashes.go_on();
-            flashes.take(&screen);
+            transients.note_frame();
+            transients.take(&screen);
         }
-        assert_eq!(flashes.iter().count(), KEPT_MAX);
+        assert_eq!(transients.iter().count(), KEPT_MAX);
     }
 }
