@@ -1,8 +1,8 @@
-//! The echo of one's own input is not output: which cells count as drawn after an input.
+//! The echo of input: its cells do not count as drawn.
 
 use awaitty_core::{EchoBy, Screen, Tick};
 
-/// The rows of a screen after typing, with `.` for every character that counts as echo.
+/// Returns the rows of a screen after input, with `.` for every character that counts as echo.
 fn after(by: EchoBy, before: &str, typed: &str, printed: &str) -> String {
     let mut screen = Screen::new(40, 6, 10);
     screen.feed(before.as_bytes());
@@ -28,7 +28,7 @@ fn the_echo_of_the_line_discipline_is_recognised() {
         after(by, "$ ", "echo READY\r", "echo READY\r\nREADY\r\n$ "),
         "$ .... .....|READY|$"
     );
-    assert_eq!(after(by, "", "READY\r", "READY\r\nREADY\r\n"), ".....|READY", "cat says it again");
+    assert_eq!(after(by, "", "READY\r", "READY\r\nREADY\r\n"), ".....|READY", "cat repeats it");
     assert_eq!(after(by, "name? ", "Bob\r", "Bob\r\nhello Bob\r\n"), "name? ...|hello Bob");
     assert_eq!(after(by, "", "a\rb\r", "a\r\nb\r\na\r\nb\r\n"), ".|.|a|b");
 }

@@ -1,4 +1,4 @@
-//! Frames, their numbers, diffs and selections, on a clock that jumps.
+//! Frames, their numbers, diffs and selections, on a simulated clock.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ fn session() -> Session {
     Session::new(Time::from_ms(0), COLS, ROWS, 100)
 }
 
-/// Feeds some bytes and takes the frame that a person then sees.
+/// Feeds some bytes and returns the frame after them.
 fn show(session: &mut Session, ms: u64, bytes: &str) -> Arc<Frame> {
     session.handle_output(Time::from_ms(ms), bytes.as_bytes());
     session.handle_drained(Time::from_ms(ms));
     Arc::clone(session.frame())
 }
 
-/// The number that the frame has after each of some writes.
+/// Returns the number of the frame after each of some writes.
 fn seqs(writes: &[&str]) -> Vec<u64> {
     let mut session = session();
     writes
@@ -28,7 +28,7 @@ fn seqs(writes: &[&str]) -> Vec<u64> {
         .collect()
 }
 
-/// What changed between two screens, as one would say it.
+/// Returns the difference of two screens as a text.
 fn diff(before: &str, after: &str) -> String {
     let mut session = session();
     let seq = show(&mut session, 0, before).seq();
@@ -88,7 +88,7 @@ fn output_that_is_not_drained_makes_a_frame_after_16_milliseconds() {
     let mut session = session();
     session.handle_output(Time::from_ms(1000), b"a");
     session.handle_output(Time::from_ms(1015), b"b");
-    assert_eq!(session.frame().seq(), Seq(0), "a burst after a pause is not seen half drawn");
+    assert_eq!(session.frame().seq(), Seq(0), "a burst after a pause is not shown half drawn");
     session.handle_output(Time::from_ms(1016), b"c");
     assert_eq!((session.frame().seq(), session.frame().text()), (Seq(1), "abc".to_owned()));
     session.handle_output(Time::from_ms(1020), b"d");
@@ -103,7 +103,7 @@ fn a_synchronized_update_is_shown_when_it_is_complete() {
     let mut session = session();
     assert_eq!(show(&mut session, 0, "old").text(), "old");
     assert_eq!(show(&mut session, 1, "\x1b[?2026h\x1b[2J\x1b[H").text(), "old");
-    assert_eq!(session.screen().text(), "", "it is applied all the same");
+    assert_eq!(session.screen().text(), "", "it is applied to the screen");
     assert_eq!(show(&mut session, 2, "ne").text(), "old");
     assert_eq!(show(&mut session, 3, "w\x1b[?2026l").text(), "new");
     assert_eq!(session.frame().seq(), Seq(2));
@@ -116,7 +116,11 @@ fn an_update_that_never_ends_is_shown_after_150_milliseconds() {
     show(&mut session, 10, "\x1b[?2026hstuck");
     assert_eq!(session.poll_wake(), Some(Time::from_ms(160)));
     show(&mut session, 100, "\x1b[?2026h here");
-    assert_eq!(session.poll_wake(), Some(Time::from_ms(160)), "beginning again is no excuse");
+    assert_eq!(
+        session.poll_wake(),
+        Some(Time::from_ms(160)),
+        "starting again does not extend the time"
+    );
     session.handle_time(Time::from_ms(159));
     assert_eq!(session.frame().text(), "");
     session.handle_time(Time::from_ms(160));
@@ -150,7 +154,7 @@ fn updates_in_one_read_show_the_last_complete_screen() {
     let writes = format!("{}{}\x1b[?2026h\x1b[2Jhalf", update("one"), update("two"));
     session.handle_output(Time::from_ms(20), writes.as_bytes());
     session.handle_drained(Time::from_ms(20));
-    assert_eq!(session.frame().text(), "two", "the last moment that was complete");
+    assert_eq!(session.frame().text(), "two", "the last complete screen");
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn frames_share_unchanged_rows() {
     let after = show(&mut session, 1, "\r\ng");
     let shared =
         (0..ROWS - 1).filter(|&row| Arc::ptr_eq(&before.rows()[row + 1], &after.rows()[row]));
-    assert_eq!(shared.count(), ROWS - 1, "a scroll moves rows and makes one");
+    assert_eq!(shared.count(), ROWS - 1, "a scroll moves rows and makes one new row");
 }
 
 #[test]
@@ -226,7 +230,7 @@ fn diffs_detect_scrolling() {
 
 #[test]
 fn lines_printed_again_elsewhere_are_not_a_scroll() {
-    // A shell that prints its first lines, and then what stood above them.
+    // A shell that prints its first lines, and then the text that was above them.
     let printed = diff("$ ls", "\x1b[H\x1b[Kfirst\r\nsecond\r\n$ ls");
     assert_eq!(printed, "scrolled 0; changed 0 \"first\"; added 1 \"second\"; added 2 \"$ ls\"");
     // On the alternate screen a program may draw what it scrolls.
@@ -297,10 +301,10 @@ fn highlighted_spans_are_the_selection() {
     assert_eq!(selection("one\r\n\x1b[7m two \x1b[m\r\nthree"), "1:0-5 two");
     assert_eq!(selection("one\r\n\x1b[44m\x1b[Ktwo\x1b[m\r\nthree"), "1:0-20 two");
     assert_eq!(selection("plain \x1b[1mbold\x1b[m \x1b[31mred\x1b[m"), "");
-    // Three rows of one background are an area and no selection, and one of another in it is.
+    // Three rows of one background are no selection. A row of another background among them is.
     let area = "\x1b[47m\x1b[2J\x1b[Ha\r\n\x1b[44mb\x1b[47m\r\nc";
     assert_eq!(selection(area), "1:0-1 b");
-    assert_eq!(selection("\x1b[7m     \x1b[m"), "", "nothing is selected where there is no text");
+    assert_eq!(selection("\x1b[7m     \x1b[m"), "", "a span without text is no selection");
 }
 
 #[test]
@@ -317,7 +321,7 @@ fn concealed_text_is_found() {
     assert_eq!(concealed("\x1b[38;2;9;9;9;48;5;232m世界\x1b[39m."), "0:0-4 世界");
     assert_eq!(concealed("\x1b[30mon black\x1b[0;7;97;107minverse"), "0:0-15 on blackinverse");
     assert_eq!(concealed("\x1b]11;#ffffff\x07\x1b[97mwhite\x1b[m!"), "0:0-6 white!");
-    // At the edge of what is near.
+    // Colours at the limit of the distance that counts as near.
     assert_eq!(concealed("\x1b[38;2;10;10;10mnear\x1b[38;2;11;10;10mseen"), "0:0-4 near");
     let plain = "a \x1b[1mb\x1b[7m c\x1b[0;2;90m d\x1b[0;30;47me\x1b[0;8m   \x1b[8;44m\x1b[K";
     assert_eq!(concealed(plain), "", "blanks hide nothing");

@@ -1,4 +1,4 @@
-//! Shells' marks: which commands ran, what they printed, and what cannot fool us.
+//! The marks of shells: which commands ran, what they printed, and which marks are forged.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn mark(kind: &str) -> String {
 fn mark_of(nonce: &str, kind: &str) -> String {
     let (kind, rest) = kind.split_once(';').map_or((kind, ""), |(kind, rest)| (kind, rest));
     let rest = if rest.is_empty() { String::new() } else { format!(";{rest}") };
-    // What may hold anything is the last.
+    // The parameter that may hold any character is last.
     let last = rest.find(";c").unwrap_or(rest.len());
     let (rest, last) = rest.split_at(last);
     format!("\x1b]133;{kind}{rest};aid={nonce}{last}\x07")
@@ -57,7 +57,7 @@ fn deliver(session: &mut Session, ms: u64, text: &str) -> CommandId {
 fn wait_for(session: &mut Session, ms: u64, condition: Condition) -> WaitId {
     let deadline = Some(Time::from_ms(ms).after(Duration::from_secs(10)));
     let spec = Spec { condition, since: Since::Input, deadline };
-    session.start_wait(Time::from_ms(ms), spec).expect("the wait makes sense")
+    session.start_wait(Time::from_ms(ms), spec).expect("the wait is valid")
 }
 
 #[test]
@@ -70,13 +70,13 @@ fn a_delivered_command_has_its_status_output_and_directory() {
     let wait = wait_for(&mut session, 5, Condition::Command(id));
     feed(&mut session, 6, &mark("Y"));
     assert_eq!(session.poll_replies(), b"REST");
-    // The editor draws its prompt again.
+    // The line editor draws its prompt again.
     feed(&mut session, 6, &format!("\r{}$ {}", mark("A"), mark("B")));
     feed(&mut session, 7, &format!("make\r\n{}one\r\ntwo", mark("C")));
     assert_eq!(session.running_command().unwrap().text, "make");
     assert_eq!(session.command_output(id).head, "one\ntwo");
     feed(&mut session, 9, &mark("D;3;cwd=/a%25b"));
-    assert!(session.poll_ended().is_empty(), "the shell is not back yet");
+    assert!(session.poll_ended().is_empty(), "the shell is not at its prompt yet");
     feed(&mut session, 10, &format!("\r\nhook\r\n{}$ {}", mark("A"), mark("B")));
     let ended = session.poll_ended();
     assert_eq!((ended[0].id, ended[0].outcome), (wait, Outcome::Met));
@@ -140,7 +140,7 @@ fn each_continuation_prompt_takes_the_next_line() {
     let id = session.start_command(Time::from_ms(1), delivery);
     let more = format!("{}> ", mark("A;k=s"));
     feed(&mut session, 2, &format!("for\r\n{more}"));
-    assert_eq!(session.poll_replies(), b"do", "each when it is asked for");
+    assert_eq!(session.poll_replies(), b"do", "each line at its continuation prompt");
     assert!(!session.command(id).unwrap().is_taken());
     feed(&mut session, 2, &format!("do\r\n{more}"));
     assert_eq!(session.poll_replies(), b"done");
@@ -155,11 +155,11 @@ fn a_syntax_error_is_the_output_of_its_command() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "echo )");
-    let said = "sh: syntax error near ')'";
-    feed(&mut session, 2, &format!("echo )\r\n{said}\r\n{}", prompt(2)));
+    let message = "sh: syntax error near ')'";
+    feed(&mut session, 2, &format!("echo )\r\n{message}\r\n{}", prompt(2)));
     let command = session.command(id).unwrap();
     assert_eq!((command.status, command.ran), (Some(2), false));
-    assert_eq!(session.command_output(id).head, said);
+    assert_eq!(session.command_output(id).head, message);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_surplus_ready_mark_means_that_the_shell_is_at_its_prompt() {
     feed(&mut session, 0, &prompt(0));
     deliver(&mut session, 1, "make");
     feed(&mut session, 2, &format!("{}{}", mark("Y"), mark("C")));
-    // The question that was asked again is still to be read when the prompt comes.
+    // The probe that was sent again is still to be read when the prompt comes.
     session.handle_input_unread(Time::from_ms(0), true);
     feed(&mut session, 3, &prompt(0));
     assert!(!session.is_at_prompt());
@@ -344,7 +344,7 @@ fn a_mark_that_is_too_long_is_truncated() {
     }
 }
 
-/// Feeds output while another program than the shell has the terminal.
+/// Feeds output while a program other than the shell has the terminal.
 fn feed_in_front(session: &mut Session, ms: u64, text: &str) {
     let mut bytes = text.as_bytes();
     session.handle_some_output(Time::from_ms(ms), &mut bytes, u64::MAX, &mut |_| false);
@@ -356,7 +356,7 @@ fn a_mark_ends_a_running_command_only_while_its_shell_has_the_terminal() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make\r", EchoBy::Editor);
-    // The command may have the terminal before its beginning is read.
+    // The command may have the terminal before its start is read.
     feed_in_front(&mut session, 2, &format!("make\r\n{}", mark("C")));
     let id = session.running_command().expect("it runs").id;
     let wait = wait_for(&mut session, 2, Condition::Command(id));

@@ -1,4 +1,4 @@
-//! What every wait means, sentence by sentence, on a clock that jumps from wake to wake.
+//! The rules of waits, each with its test, on a simulated clock.
 //!
 //! The numbers in the test names are the sections of docs/waits.md.
 
@@ -53,7 +53,7 @@ fn s2_a_seq_that_was_dropped_reports_truncated_history() {
     let ask = |session: &mut Session, condition: Condition, seq: u64| {
         let now = Time::from_ms(5000);
         let spec = Spec { condition, since: Since::Frame(Seq(seq)), deadline: Some(now) };
-        session.start_wait(now, spec).map(|_| say(5000, &session.poll_ended()[0]))
+        session.start_wait(now, spec).map(|_| log_line(5000, &session.poll_ended()[0]))
     };
     for i in 0..=FRAMES_MAX as u64 + 50 {
         session.handle_output(Time::from_ms(i), format!("\r{i}").as_bytes());
@@ -62,7 +62,7 @@ fn s2_a_seq_that_was_dropped_reports_truncated_history() {
     let newest = session.frame().seq().0;
     assert_eq!(newest, FRAMES_MAX as u64 + 51);
     let oldest = session.history().oldest().seq().0;
-    // What was dropped is compared with as far back as can be, and that is said.
+    // A dropped frame is replaced by the oldest one that is left, and that is reported.
     for seq in [0, oldest - 2] {
         let changed = ask(&mut session, change(0), seq).expect("it starts");
         assert!(
@@ -72,7 +72,7 @@ fn s2_a_seq_that_was_dropped_reports_truncated_history() {
         let found = ask(&mut session, text("^7$"), seq).expect("it starts");
         assert!(found.ends_with("Timeout truncated"), "{found}");
     }
-    // The last of those dropped is still known.
+    // The newest of the dropped frames is still known.
     for seq in [oldest - 1, oldest, newest - 1] {
         let changed = ask(&mut session, change(0), seq).expect("it starts");
         assert!(changed.ends_with("Met changed=true stable=true style=true"), "{seq}: {changed}");
@@ -114,7 +114,7 @@ fn s2_input_frame_counts_all_text_of_a_frame_that_shows_more_than_the_echo() {
         (20, Print("\x1b[Hone\x1b[2;1H\x1b[7mtwo")),
     ];
     check(&moved, &["@20 w1 Met \"one\" line 1 fresh"]);
-    // Text that scrolled away since the input was in a newer screen too.
+    // Text that has scrolled off since the input was in a newer frame too.
     let scrolled = [
         (0, Type("x\r")),
         (10, Print("x\r\nDONE\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n")),
@@ -219,7 +219,7 @@ fn s3_2_a_match_counts_if_one_of_its_cells_was_drawn() {
     check(&alternate, &["@20 w2 Met \"two\" line 2 fresh", stale]);
 }
 
-/// Starts a wait for each pattern on a screen that shows `printed`, and returns which of them match.
+/// Starts a wait for each pattern on a screen that shows `printed`, and returns the patterns that match.
 fn matching<'p>(printed: &'static str, patterns: &[&'p str]) -> Vec<&'p str> {
     let ask = |pattern: &&str| (1, Wait(text(pattern), Since::Screen, 0));
     let mut script = vec![(0, Print(printed))];
@@ -235,11 +235,11 @@ fn s3_3_written_blanks_and_blanks_before_the_cursor_count_at_the_end_of_a_row() 
     assert_eq!(matching(">>> ", &prompts), &prompts[..5]);
     assert_eq!(matching("Python 3\r\n>>> ", &prompts), &prompts[..5]);
     assert_eq!(matching("Password: ", &["Password: $", "Password:$", "Password: {2}"]).len(), 2);
-    // The cursor stands behind blanks that the program did not write.
+    // The cursor is behind blanks that the program did not write.
     assert_eq!(matching("Name:\x1b[2C", &["Name:  $", "Name: {2}", "Name: {3}"]).len(), 2);
     // The blanks of another row count only if the program wrote them.
     assert_eq!(matching("a \r\nb\r\n", &["^a $", "^a$", "^b$", "^b $"]), ["^a $", "^a$", "^b$"]);
-    // Erased cells are not written ones.
+    // Erased cells are not written.
     assert_eq!(matching("ab  \x1b[1;3H\x1b[K\r\n", &["ab $", "ab$"]), ["ab$"]);
 }
 
@@ -383,9 +383,9 @@ fn s3_6_output_read_before_the_deadline_precedes_the_timeout() {
 #[test]
 fn s3_7_a_wait_after_the_exit_ends_at_once() {
     let script = [
-        (0, Print("LAST WORDS")),
+        (0, Print("LAST OUTPUT")),
         (1, Do::Exit(0)),
-        (2, Wait(text("WORDS"), Since::Input, 9999)),
+        (2, Wait(text("OUTPUT"), Since::Input, 9999)),
         (3, Wait(text("nothing"), Since::Input, 9999)),
         (4, Wait(Condition::Exit, Since::Now, 9999)),
         (5, Wait(change(300), Since::Input, 9999)),
@@ -393,7 +393,7 @@ fn s3_7_a_wait_after_the_exit_ends_at_once() {
     check(
         &script,
         &[
-            "@2 w1 Met \"WORDS\" line 1 fresh exit 0",
+            "@2 w1 Met \"OUTPUT\" line 1 fresh exit 0",
             "@3 w2 Exited exit 0",
             "@4 w3 Met exit 0",
             "@5 w4 Exited changed=true stable=false style=true last=5 rows=[] exit 0",
@@ -495,8 +495,9 @@ fn s4_2_with_all_styles_a_colour_counts_and_does_not_restart_the_clock() {
     check(&script, &["@250 w1 Met changed=true stable=true style=true"]);
 }
 
-/// A menu of two entries, of which the first or the second is selected.
+/// A menu of two entries with the first one selected.
 const FIRST: &str = "\x1b[2;3H\x1b[7mone\x1b[m\x1b[3;3Htwo";
+/// The same menu with the second one selected.
 const SECOND: &str = "\x1b[2;3Hone\x1b[3;3H\x1b[7mtwo\x1b[m";
 
 #[test]
@@ -511,12 +512,12 @@ fn s4_1_a_moved_selection_is_a_change() {
             (550, Print(SECOND)),
         ]
     };
-    // The text has been unchanged for long enough.
+    // The text has been unchanged for long enough already.
     let met = "@550 w1 Met changed=true stable=true style=true";
     check(&with(Styles::Selection), &[met]);
     check(&with(Styles::All), &[met]);
     check(&with(Styles::Text), &["@1410 w1 Timeout changed=false stable=false style=true"]);
-    // A selection that was moved there and back is none.
+    // A selection that moved away and back is no change.
     let mut back = with(Styles::Selection).to_vec();
     back[2].0 = 600;
     back.swap(2, 3);
@@ -563,9 +564,9 @@ fn s4_1_ignored_rows_have_no_selection() {
 }
 
 fn spinner() -> Vec<(u64, Do)> {
-    let faces = ["\x1b[3;1H|", "\x1b[3;1H/", "\x1b[3;1H-", "\x1b[3;1H\\"];
+    let shapes = ["\x1b[3;1H|", "\x1b[3;1H/", "\x1b[3;1H-", "\x1b[3;1H\\"];
     let mut script = vec![(0, Type(""))];
-    script.extend((0..20u64).map(|i| (10 + 50 * i, Print(faces[i as usize % 4]))));
+    script.extend((0..20u64).map(|i| (10 + 50 * i, Print(shapes[i as usize % 4]))));
     script
 }
 
@@ -709,7 +710,7 @@ fn s4_a_smaller_screen_is_a_change_for_running_and_later_waits() {
     for ms in [12, 52, 99] {
         session.handle_time(Time::from_ms(ms));
     }
-    let log: Vec<String> = session.poll_ended().iter().map(|ended| say(99, ended)).collect();
+    let log: Vec<String> = session.poll_ended().iter().map(|ended| log_line(99, ended)).collect();
     assert_eq!(
         log,
         [
@@ -766,23 +767,23 @@ fn s10_a_thousand_waits_for_one_pattern_all_end() {
 }
 
 proptest! {
-    /// The answer of a wait for text does not depend on how the same bytes were cut.
+    /// The result of a wait for text does not depend on the chunks in which the same bytes are fed.
     #[test]
     fn s3_chunk_sizes_do_not_change_the_result(
         words in prop::collection::vec("(DONE|x|\\r|\\n|\\x1b\\[K|\\x1b\\[2J|\\x1b\\[H|\\x1b\\[M| ){1,6}", 1..12),
-        cuts in prop::collection::vec(1usize..9, 1..9),
+        chunks in prop::collection::vec(1usize..9, 1..9),
         running in any::<bool>(),
     ) {
         let bytes = words.concat();
-        let answer = |cuts: &[usize]| {
+        let result = |chunks: &[usize]| {
             let mut session = Session::new(Time::from_ms(0), 12, 3, 20);
             let spec = || Spec { condition: text("DONE"), since: Since::Input, deadline: Some(Time::from_ms(9)) };
             if running {
                 session.start_wait(Time::from_ms(0), spec()).expect("it starts");
             }
             let mut rest = bytes.as_bytes();
-            for cut in cuts.iter().cycle() {
-                let (now, later) = rest.split_at((*cut).min(rest.len()));
+            for chunk in chunks.iter().cycle() {
+                let (now, later) = rest.split_at((*chunk).min(rest.len()));
                 session.handle_output(Time::from_ms(1), now);
                 rest = later;
                 if rest.is_empty() {
@@ -795,8 +796,8 @@ proptest! {
             }
             session.handle_time(Time::from_ms(9));
             let ended = session.poll_ended();
-            (ended.len(), say(9, &ended[0]))
+            (ended.len(), log_line(9, &ended[0]))
         };
-        prop_assert_eq!(answer(&cuts), answer(&[usize::MAX]));
+        prop_assert_eq!(result(&chunks), result(&[usize::MAX]));
     }
 }
