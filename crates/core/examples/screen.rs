@@ -1,4 +1,4 @@
-//! Bytes on standard input, the screen they make as one JSON object on standard output:
+//! Reads bytes from standard input and writes the screen after them as one JSON object to standard output:
 //! `screen [--cols C] [--rows R] [--chunk byte|random:SEED]`. The corpus checker runs it.
 
 use std::error::Error;
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input)?;
     let mut screen = Screen::new(cols, rows, 1000);
-    // The corpus has cases that read the screen so.
+    // Some cases of the corpus query checksums.
     screen.set_answers_checksums(true);
     let mut seed: u64 = match chunk.strip_prefix("random:") {
         Some(seed) => seed.parse()?,
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "all" => rest.len(),
             "byte" => 1,
             _ => {
-                // A linear congruential generator is random enough to cut with.
+                // A linear congruential generator is random enough for chunk sizes.
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 1 + (seed >> 33) as usize % 40
             }

@@ -1,30 +1,30 @@
-//! Named, counted signals: somebody signals, somebody waits.
+//! Channels: named counters of signals, which processes send and others wait for.
 //!
-//! A channel is a counter with a memory of its newest signals, so nothing depends on who came first: a
-//! wait asks whether the counter is above a number, and a signal that came before it is not lost. Like a
-//! session this reads no clock and does no I/O; waits are kept by whoever asks, here is only the state.
+//! A channel remembers its newest signals, so the order of signal and wait does not matter: a wait is for the counter to
+//! exceed a number, and a signal that came before the wait is not lost. This is only the state: it reads no clock, does no
+//! I/O and keeps no waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-/// Characters of a channel's name.
+/// Maximum length of the name of a channel in characters.
 pub const CHANNEL_NAME_MAX: usize = 128;
 
-/// Bytes of a message.
+/// Maximum length of a message in bytes.
 pub const CHANNEL_MESSAGE_MAX: usize = 4 * 1024;
 
-/// Channels that are remembered; the one that was signalled the longest ago is forgotten first.
+/// Maximum number of channels that are remembered. The one with the oldest newest signal is forgotten first.
 pub const CHANNELS_MAX: usize = 1_024;
 
-/// Signals of a channel whose status and message are remembered.
+/// Maximum number of signals of a channel that are remembered with their status and message.
 pub const CHANNEL_SIGNALS_MAX: usize = 16;
 
-/// Why a name or a message was refused.
+/// Why a name or a message is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelError {
-    /// The name; it is told.
+    /// The name, which is part of the error.
     Name(String),
-    /// The message, of so many bytes.
+    /// The message, with its length in bytes.
     Message(usize),
 }
 
@@ -50,22 +50,22 @@ impl std::error::Error for ChannelError {}
 pub struct Signal {
     /// Its number; the first is 1.
     pub number: u64,
-    /// What was said of the outcome, such as an exit status.
+    /// The status that the sender passed, such as an exit status.
     pub status: Option<i64>,
-    /// What else was said.
+    /// The message that the sender passed.
     pub message: Option<String>,
-    /// The terminal it came from, if it came from one.
+    /// The session that the sender runs in, if any.
     pub session: Option<String>,
-    /// The process that signalled.
+    /// The PID of the sender.
     pub pid: Option<u32>,
 }
 
-/// What a wait is told: the newest signal above its number, and those between that are remembered.
+/// The result of a wait: the signals above its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signalled {
-    /// The newest.
+    /// The newest signal.
     pub newest: Signal,
-    /// All that are remembered, oldest first, the newest among them.
+    /// All signals that are remembered, oldest first, including the newest.
     pub all: Vec<Signal>,
 }
 
@@ -73,9 +73,9 @@ pub struct Signalled {
 struct Channel {
     count: u64,
     newest: VecDeque<Signal>,
-    /// The newest number that a wait was given.
+    /// The newest number that a wait returned.
     given: u64,
-    /// Grows with each signal of any channel, to find the one that is the oldest.
+    /// The value of `Channels::used` at its newest signal.
     used: u64,
 }
 
@@ -83,13 +83,14 @@ struct Channel {
 #[derive(Clone, Debug, Default)]
 pub struct Channels {
     channels: BTreeMap<String, Channel>,
+    /// The number of signals to all channels; orders the channels by age.
     used: u64,
 }
 
-/// Tells whether that may be the name of a channel.
+/// Checks the name of a channel.
 ///
 /// # Errors
-/// If it may not.
+/// If the name is invalid.
 pub fn check_channel_name(name: &str) -> Result<(), ChannelError> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
     if (1..=CHANNEL_NAME_MAX).contains(&name.len()) && name.bytes().all(allowed) {
@@ -99,10 +100,10 @@ pub fn check_channel_name(name: &str) -> Result<(), ChannelError> {
 }
 
 impl Channels {
-    /// Signals; the signal's own number is not looked at. Returns how many there have been.
+    /// Adds a signal with the next number, which it returns. The number in `signal` is ignored.
     ///
     /// # Errors
-    /// If the name or the message may not be; nothing has changed then.
+    /// If the name or the message is invalid. Nothing has changed then.
     pub fn signal(&mut self, name: &str, signal: Signal) -> Result<u64, ChannelError> {
         check_channel_name(name)?;
         if let Some(message) = signal.message.as_ref().filter(|m| m.len() > CHANNEL_MESSAGE_MAX) {
@@ -113,7 +114,7 @@ impl Channels {
         Ok(number)
     }
 
-    /// Puts a signal back that was given out before, with the number that it had then.
+    /// Adds a signal with the number that it has, as read from a journal.
     pub fn restore(&mut self, name: &str, signal: Signal) {
         self.used += 1;
         let channel = self.channels.entry(name.to_owned()).or_default();
@@ -131,25 +132,24 @@ impl Channels {
         }
     }
 
-    /// Everything that is remembered: each channel's name, its newest number that a wait was given, and its
-    /// signals, oldest first.
+    /// Returns all channels: the name, the newest number that a wait returned, and the signals, oldest first.
     pub fn all(&self) -> impl Iterator<Item = (&str, u64, impl Iterator<Item = &Signal>)> {
         self.channels
             .iter()
             .map(|(name, channel)| (name.as_str(), channel.given, channel.newest.iter()))
     }
 
-    /// The number above which a wait that names none asks: the newest that one was given.
+    /// Returns the newest number that a wait returned: the next wait is for a higher one by default.
     pub fn given(&self, name: &str) -> u64 {
         self.channels.get(name).map_or(0, |channel| channel.given)
     }
 
-    /// How many signals there have been.
+    /// Returns how many signals a channel has received.
     pub fn count(&self, name: &str) -> u64 {
         self.channels.get(name).map_or(0, |channel| channel.count)
     }
 
-    /// What there is above a number. It stays there: it answers every wait that asks for it.
+    /// Returns the signals above a number, without removing them.
     pub fn above(&self, name: &str, since: u64) -> Option<Signalled> {
         let channel = self.channels.get(name)?;
         let all: Vec<_> =
@@ -157,7 +157,7 @@ impl Channels {
         Some(Signalled { newest: all.last()?.clone(), all })
     }
 
-    /// A wait was answered with that number; later ones ask for more unless they say otherwise.
+    /// Notes that a wait returned that number.
     pub fn give(&mut self, name: &str, number: u64) {
         if let Some(channel) = self.channels.get_mut(name) {
             channel.given = channel.given.max(number);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_there_for_everybody_who_asks_for_it() {
+    fn a_signal_is_returned_to_every_wait() {
         let mut channels = Channels::default();
         assert_eq!(channels.above("a", 0), None);
         assert_eq!(channels.signal("a", signal(7)), Ok(1));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn two_signals_before_one_wait_are_both_told() {
+    fn two_signals_before_one_wait_are_both_returned() {
         let mut channels = Channels::default();
         assert_eq!(channels.signal("a", signal(1)), Ok(1));
         assert_eq!(channels.signal("a", signal(2)), Ok(2));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_messages_at_their_edges() {
+    fn names_and_messages_at_their_limits() {
         let mut channels = Channels::default();
         for good in ["a", "A.b_c:d-9", &"n".repeat(CHANNEL_NAME_MAX)] {
             assert_eq!(channels.signal(good, Signal::default()), Ok(1), "{good}");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn channels_and_their_signals_are_bounded() {
         let mut channels = Channels::default();
         for number in 1..=CHANNEL_SIGNALS_MAX as u64 + 1 {
             assert_eq!(channels.signal("a", signal(0)), Ok(number));

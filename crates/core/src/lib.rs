@@ -1,77 +1,74 @@
-//! The I/O-free heart of awaitty: what a terminal shows, and since when.
+//! The core of awaitty, without I/O: a terminal whose cells know when they were drawn, its frames, and the waits for them.
 //!
-//! # The data's way
+//! # Data flow
 //!
 //! ```text
-//!  bytes ─► Screen ─ parser ─► actions ─► cells, each stamped with the current tick
+//!  bytes ─► Screen ─ parser ─► actions ─► cells, each with the tick at which it was drawn
 //!             │                             ├─► lines that leave the screen ─► Scrollback
 //!             │                             ├─► replies (cursor reports, …) and events (bell, marks, …)
-//!             │                             └─► before drawn cells disappear: the caller may look
+//!             │                             └─► callback before drawn cells disappear: search for waits
 //!             ▼
 //!          Session ─ output drained, no update open, something visible changed ─► Frame, seq + 1
-//!                                                                                   │
-//!                                             History (a ring of frames) ◄──────────┘
-//!                                                └─► Diff of any two
+//!             │                                                                     │
+//!             │                               History (ring buffer of frames) ◄─────┤
+//!             │                                  └─► Diff of any two                │
+//!             ▼                                                                     ▼
+//!          Waits ◄── input, samples of the foreground job, marks, exit, time ── frames
+//!             └─► WaitEnded
 //! ```
 //!
-//! Nothing here reads a clock, starts a thread or does I/O; [`Time`] is passed in. Feeding bytes
-//! cannot fail, whatever the bytes, and how they are cut into pieces makes no difference.
+//! Nothing here reads a clock, starts a thread or does I/O; [`Time`] is passed in. Feeding bytes never fails, and how they
+//! are split into chunks makes no difference.
 //!
 //! # Glossary
 //!
 //! - **screen**: the visible rows of a terminal, parsed.
-//! - **drawn**: a cell is drawn when the program writes or erases it, even if it comes out the same.
-//!   Scrolling moves cells and does not draw them.
-//! - **tick**: the count of the moments at which somebody looked at everything drawn so far: a frame
-//!   was taken, or the caller was shown cells before they disappeared. Each cell knows the tick at
-//!   which it was last drawn, so *drawn since then* is a comparison.
-//! - **line**: a row's absolute number; 1 is the first line the terminal ever had. A line keeps its
-//!   number while it scrolls and after it left the screen.
-//! - **frame**: the screen at one moment that a person could have seen.
-//! - **mark**: a shell says where a prompt, a command or its output begins or ends (OSC 133). It counts
-//!   only with the nonce of a shell that is trusted.
+//! - **drawn**: a cell is drawn when the program writes or erases it, even if it looks the same after that. Scrolling moves
+//!   cells and does not draw them.
+//! - **tick**: a counter that grows each time all that was drawn so far has been recorded: when a frame is taken, an anchor
+//!   is set, or the output of a command starts. Each cell has the tick at which it was last drawn, so *drawn since* is a
+//!   comparison.
+//! - **echo**: the cells in which the terminal or a line editor shows the input. They count as never drawn.
+//! - **line**: the absolute number of a row; 1 is the first line that the terminal had. A line keeps its number while it
+//!   scrolls and after it has left the screen.
+//! - **update**: a synchronized update (mode 2026): the program marks the start and the end of what belongs together.
+//! - **frame**: an immutable snapshot of the screen at a moment at which it was complete.
+//! - **transient frame**: a snapshot just before text disappeared that was drawn after the last frame.
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
+//! - **wait**: a request to report when a condition holds. It ends once: met, timed out, exited or closed.
+//! - **condition**: what a wait waits for. It is *judged* at events.
+//! - **anchor**: the moment after which a wait counts what happens, such as the last input.
+//! - **fresh**, **stale**: a match is fresh if one of its cells was drawn since the anchor, and stale otherwise.
+//! - **held**: a wait that starts before all of its input was written is held: it ends only after that.
+//! - **foreground job**: the process group that has the terminal. The driver *samples* its activity.
+//! - **mark**: an OSC 133 sequence by which a shell reports where a prompt, a command or its output starts or ends. It counts
+//!   only with the nonce of a trusted shell.
+//! - **command**: what a shell runs between two prompts. A *delivered* command was sent by us, a *typed* one was not.
+//! - **sentinel**: a delivered command that prints its own marks, for a shell without our script.
+//! - **channel**: a named counter of signals.
 
-mod activity;
-mod annotate;
-mod change;
 mod channel;
-mod command;
-mod diff;
-mod flashes;
-mod frame;
-mod history;
+mod frames;
 mod intern;
 mod keys;
 mod lines;
-mod marks;
-mod output;
-mod pattern;
 mod row;
 mod screen;
 mod scrollback;
-mod search;
 mod session;
 mod shell;
 mod style;
-mod wait;
 mod waits;
 
-pub use activity::{
-    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, FULL_SCREEN, Job, POLL_QUIET,
-    REACTION_GRACE, REST_CONFIRM, STEADY, TerminalWait, UNSEEN_QUIET,
-};
 pub use channel::{
     CHANNEL_MESSAGE_MAX, CHANNEL_NAME_MAX, CHANNEL_SIGNALS_MAX, CHANNELS_MAX, ChannelError,
     Channels, Signal, Signalled, check_channel_name,
 };
-pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
-pub use diff::{Change, ChangeKind, Diff, SelectionChange};
-pub use frame::{Cursor, Frame, Selection};
-pub use history::{FRAMES_BYTES_MAX, FRAMES_MAX, History};
+pub use frames::{
+    Change, ChangeKind, Cursor, Diff, FRAMES_BYTES_MAX, FRAMES_MAX, Frame, History, Selection,
+    SelectionChange,
+};
 pub use keys::{Key, KeyError, Mouse, MouseAction, encode_mouse};
-pub use output::Output;
-pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
 pub use row::{Row, Span};
 pub use screen::{
     CLUSTERS_MAX, COL_MARKS_MAX, COLS_MAX, CursorShape, ECHO_MAX, EVENTS_MAX, EchoSource, Event,
@@ -79,34 +76,35 @@ pub use screen::{
     Screen, TITLE_MAX, UNKNOWN_MAX,
 };
 pub use scrollback::Scrollback;
-pub use search::{Match, spans_on_screen};
 pub use session::{FRAME_INTERVAL, Session, UPDATE_MAX};
-pub use shell::COMMANDS_MAX;
+pub use shell::{COMMAND_TEXT_MAX, COMMANDS_MAX, Command, CommandId, Delivery, Output, Progress};
 pub use style::{Attrs, Color, LinkId, Style, Underline};
-
-pub use wait::{
-    Condition, Exit, Finding, Outcome, Ready, Since, Spec, Styles, WaitEnded, WaitError, WaitId,
+pub use waits::{
+    ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, Condition, Exit, FULL_SCREEN,
+    Finding, Job, Match, Outcome, PATTERN_COMPILED_MAX, PATTERN_MAX, POLL_QUIET, Pattern,
+    PatternError, REACTION_GRACE, REST_CONFIRM, Ready, STEADY, Since, Spec, Styles, TerminalWait,
+    UNSEEN_QUIET, WaitEnded, WaitError, WaitId, spans_on_screen,
 };
 
 use std::time::Duration;
 
-/// A moment, as the time since some fixed one that the caller chose. It never goes back.
+/// A moment, as the time since an epoch that the caller chooses. It never decreases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub Duration);
 
 impl Time {
-    /// The moment `ms` milliseconds after the fixed one.
+    /// Returns the moment `ms` milliseconds after the epoch.
     pub const fn from_ms(ms: u64) -> Time {
         Time(Duration::from_millis(ms))
     }
 
-    /// The moment that much later.
+    /// Returns the moment that is later by `duration`.
     #[must_use]
     pub fn after(self, duration: Duration) -> Time {
         Time(self.0.saturating_add(duration))
     }
 
-    /// How much later this is than `earlier`; zero if it is not.
+    /// Returns by how much it is later than `earlier`; zero if it is not later.
     pub fn since(self, earlier: Time) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
@@ -125,15 +123,15 @@ impl Tick {
     pub const ECHO: Tick = Tick::NEVER;
 }
 
-/// A line's absolute number, from 1.
+/// The absolute number of a line, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(pub u64);
 
-/// The colour that a number of the palette is, unless a program chose another: as xterm has it.
+/// Returns the default colour of an entry of the palette: that of xterm.
 pub fn palette_color(index: u8) -> (u8, u8, u8) {
     screen::default_rgb(index)
 }
 
-/// A frame's number.
+/// The number of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Seq(pub u64);

@@ -9,8 +9,8 @@
 
 use std::collections::VecDeque;
 
-use crate::output::Clip;
 use crate::row::{Row, RowParts, Shape, Span};
+use crate::shell::Clip;
 use crate::style::Style;
 use crate::{Line, Tick};
 

@@ -1,6 +1,6 @@
-//! Waits that depend on the activity of the foreground job, and on input that is handed over in parts.
+//! Waits that depend on the activity of the foreground job, and on input that is written in parts, on a simulated clock.
 //!
-//! The numbers in the names are those of the paragraphs of the design of waits.
+//! The numbers in the test names are the sections of docs/waits.md.
 
 mod script;
 
@@ -15,21 +15,21 @@ use script::*;
 
 const READY: Condition = Condition::Ready;
 
-/// The job blocks in a read of its terminal.
+/// The job blocks in a read of the terminal.
 const READS: Activity = activity(Some(TerminalWait::Read), awaitty_core::Job::AtRest);
-/// It polls its terminal with a timeout.
+/// The job polls the terminal with a timeout.
 const POLLS: Activity = activity(Some(TerminalWait::TimedPoll), awaitty_core::Job::Timed);
-/// It is busy.
+/// The job is busy.
 const BUSY: Activity = activity(None, awaitty_core::Job::Busy);
-/// Another thread of it waits for the terminal.
+/// The job is busy, and another thread of it waits for the terminal.
 const BUSY_READER: Activity = activity(Some(TerminalWait::Poll), awaitty_core::Job::Busy);
-/// It waits for something other than its terminal.
+/// The job waits for something other than the terminal.
 const ELSEWHERE: Activity = activity(None, awaitty_core::Job::AtRest);
-/// The kernel does not show it.
+/// The kernel does not show the job.
 const UNKNOWN: Activity = activity(None, awaitty_core::Job::Unknown);
 
-/// A shell runs its first command.
-const COMMAND_BEGINS: &str = "\x1b]133;C;aid=n;cmd=make\x07";
+/// The mark of a shell that starts a command.
+const COMMAND_STARTS: &str = "\x1b]133;C;aid=n;cmd=make\x07";
 
 const fn activity(terminal: Option<TerminalWait>, job: awaitty_core::Job) -> Activity {
     Activity { terminal, job, reader_rests: false, reads_keys: true }
@@ -40,7 +40,7 @@ fn ms(duration: std::time::Duration) -> u64 {
 }
 
 #[test]
-fn s5_settled_comes_after_a_late_reaction() {
+fn s5_settled_is_met_after_a_late_reaction() {
     for late in [50, 150, 400, 600] {
         let script = [
             (0, Type("x")),
@@ -51,7 +51,7 @@ fn s5_settled_comes_after_a_late_reaction() {
         ];
         let end = format!("@{} w1 Met settled=true changed=true", late + 200);
         let log = run(&script);
-        // The job was busy at the look before, so a second look confirms that it is at rest.
+        // The job was busy in the sample before, so a second sample has to confirm that it is at rest.
         let confirmed = format!("@{} w1 Met settled=true changed=true", late + 202);
         assert!(log == [end.as_str()] || log == [confirmed.as_str()], "{late}: {log:?}");
     }
@@ -67,7 +67,7 @@ fn s5_settled_waits_for_a_job_that_ends_without_output() {
     ];
     let log = run(&script);
     assert_eq!(log.len(), 1);
-    // The next look is at most a pause later.
+    // The next sample is at most one pause later.
     let at: u64 = log[0][1..].split(' ').next().and_then(|at| at.parse().ok()).unwrap_or(0);
     assert!(
         (1000..=1060).contains(&at) && log[0].ends_with("Met settled=true changed=false"),
@@ -76,11 +76,11 @@ fn s5_settled_waits_for_a_job_that_ends_without_output() {
 }
 
 #[test]
-fn s5_settled_answers_after_busy_max_and_says_busy() {
+fn s5_settled_is_met_after_busy_max_and_reports_busy() {
     let script = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(200), Since::Input, 60_000))];
     let end = format!("@{} w1 Met settled=true changed=false busy", ms(BUSY_MAX));
     check(&script, &[&end]);
-    // Output starts the clock again.
+    // Output restarts the clock.
     let prints = [
         (0, Type("x")),
         (0, Job(BUSY)),
@@ -89,7 +89,7 @@ fn s5_settled_answers_after_busy_max_and_says_busy() {
     ];
     let end = format!("@{} w1 Met settled=true changed=true busy", 1000 + ms(BUSY_MAX));
     check(&prints, &[&end]);
-    // What prints again and again is never quiet for so long.
+    // A program that prints again and again is never quiet for that long.
     let watch = [
         (0, Type("x")),
         (0, Job(BUSY)),
@@ -99,13 +99,13 @@ fn s5_settled_answers_after_busy_max_and_says_busy() {
         (4050, Print("three\r")),
     ];
     check(&watch, &[&format!("@{} w1 Met settled=true changed=true busy", ms(BUSY_MAX))]);
-    // A longer quiet was asked for.
+    // A longer time without a change was requested.
     let long = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(4000), Since::Input, 60_000))];
     check(&long, &["@4000 w1 Met settled=true changed=false busy"]);
 }
 
 #[test]
-fn s5_settled_says_busy_at_its_timeout() {
+fn s5_settled_reports_busy_at_its_deadline() {
     let script = [(0, Type("x")), (0, Job(BUSY)), (0, Wait(settled(200), Since::Input, 1000))];
     check(&script, &["@1000 w1 Met settled=true changed=false busy"]);
     let prints = [
@@ -118,7 +118,7 @@ fn s5_settled_says_busy_at_its_timeout() {
 }
 
 #[test]
-fn s5_settled_is_quiet_alone_where_the_kernel_cannot_tell() {
+fn s5_settled_needs_only_quiet_unless_the_job_is_busy() {
     for activity in [UNKNOWN, ELSEWHERE, POLLS] {
         let script =
             [(0, Type("x")), (0, Job(activity)), (0, Wait(settled(200), Since::Input, 5000))];
@@ -152,7 +152,7 @@ fn s5_ready_needs_all_input_read() {
 }
 
 #[test]
-fn s5_ready_allows_a_grace_for_the_reaction() {
+fn s5_ready_allows_a_grace_period_for_the_reaction() {
     let silent =
         [(0, Print("menu")), (5, Type("x")), (5, Wait(READY, Since::Input, 5000)), (6, Job(READS))];
     check(&silent, &[&format!("@{} w1 Met Kernel", 5 + ms(REACTION_GRACE))]);
@@ -183,7 +183,7 @@ fn s5_ready_needs_quiet_from_a_program_that_polls() {
 }
 
 #[test]
-fn s5_ready_falls_back_to_quiet_and_says_so() {
+fn s5_ready_falls_back_to_quiet_as_evidence() {
     let unseen = [
         (0, Print("menu")),
         (5, Type("x")),
@@ -195,7 +195,7 @@ fn s5_ready_falls_back_to_quiet_and_says_so() {
     let mut busy = unseen.to_vec();
     busy[4] = (11, Job(BUSY_READER));
     check(&busy, &[&format!("@{} w1 Met Quiet", 10 + ms(BUSY_MAX))]);
-    // A program that reads nothing is known not to be ready.
+    // A program that does not read its terminal is not ready.
     for activity in [BUSY, ELSEWHERE] {
         busy[4] = (11, Job(activity));
         check(&busy, &["@9005 w1 Timeout"]);
@@ -216,10 +216,10 @@ fn s5_ready_waits_for_the_first_screen() {
 }
 
 #[test]
-fn a_full_screen_program_reads_for_a_while_or_shows_its_screen_for_longer() {
+fn s8_full_screen_needs_a_steady_read_or_a_second_on_the_alternate_screen() {
     let begin = [
         (0, Shell("$ ")),
-        (1, Print(COMMAND_BEGINS)),
+        (1, Print(COMMAND_STARTS)),
         (1, Wait(Condition::FullScreen(CommandId(1)), Since::Input, 9000)),
     ];
     let reads = [(5, Job(READS)), (10, Print("\x1b[?1049hmenu")), (20, Job(READS))];
@@ -231,13 +231,13 @@ fn a_full_screen_program_reads_for_a_while_or_shows_its_screen_for_longer() {
 }
 
 #[test]
-fn a_command_is_no_full_screen_program_on_an_alternate_screen_that_was_left_on() {
+fn s8_an_alternate_screen_that_was_left_on_is_not_full_screen() {
     let script = [
         (0, Print("\x1b[?1049h")),
         (0, Shell("$ ")),
         (1, Job(READS)),
         (2000, Job(READS)),
-        (2001, Print(COMMAND_BEGINS)),
+        (2001, Print(COMMAND_STARTS)),
         (2001, Wait(Condition::FullScreen(CommandId(1)), Since::Input, 9000)),
         (2010, Job(BUSY)),
     ];
@@ -245,7 +245,7 @@ fn a_command_is_no_full_screen_program_on_an_alternate_screen_that_was_left_on()
 }
 
 #[test]
-fn a_command_that_has_not_begun_is_no_full_screen_program() {
+fn s8_a_command_that_has_not_started_is_not_full_screen() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     session.trust_shell("n");
     session
@@ -269,7 +269,7 @@ fn a_command_that_has_not_begun_is_no_full_screen_program() {
 }
 
 #[test]
-fn rest_is_a_program_that_is_ready_or_waits_for_something_else() {
+fn s5_rest_is_met_by_a_program_that_is_ready_or_waits_elsewhere() {
     let rest = |activity| {
         [
             (0, Print("\x1b[?1049hmenu")),
@@ -288,41 +288,42 @@ fn rest_is_a_program_that_is_ready_or_waits_for_something_else() {
     check(&compile, &["@9005 w1 Timeout"]);
 }
 
-/// A shell that runs a command, as its marks tell.
+/// Returns a script in which a shell runs a command.
 fn shell_runs() -> Vec<(u64, Do)> {
     vec![(0, Shell("$ ")), (10, Print("\x1b]133;C;aid=n\x07patch? ")), (10, Type("y"))]
 }
 
+/// The marks of a shell that ends a command and shows its prompt.
 const COMMAND_ENDS: &str = "\x1b]133;D;0;aid=n;cwd=/\x07\x1b]133;A;aid=n\x07$ \x1b]133;B;aid=n\x07";
 
 #[test]
-fn s8_a_command_that_ended_before_the_input_is_not_the_one_typed() {
+fn s8_last_command_skips_a_command_that_ended_before_the_input() {
     let wait = || Wait(Condition::LastCommand { after: None }, Since::Input, 500);
-    let ran = [(0, Shell("$ ")), (5, Print(COMMAND_BEGINS)), (9, Print(COMMAND_ENDS))];
+    let ran = [(0, Shell("$ ")), (5, Print(COMMAND_STARTS)), (9, Print(COMMAND_ENDS))];
     // Without Enter nothing runs.
     let unentered = [&ran[..], &[(20, Type("make")), (20, wait())]].concat();
     check(&unentered, &["@520 w1 Timeout"]);
     let entered = [
         (20, Type("make\r")),
         (20, wait()),
-        (30, Print(COMMAND_BEGINS)),
+        (30, Print(COMMAND_STARTS)),
         (40, Print(COMMAND_ENDS)),
     ];
     check(&[&ran[..], &entered].concat(), &["@40 w1 Met"]);
-    // An answer to a command that runs is typed after it began.
+    // An answer to a running command is typed after the command started.
     let answered = [
         (0, Shell("$ ")),
-        (5, Print(COMMAND_BEGINS)),
+        (5, Print(COMMAND_STARTS)),
         (6, Type("y\r")),
         (6, wait()),
         (9, Print(COMMAND_ENDS)),
     ];
     check(&answered, &["@9 w1 Met"]);
-    // What ended after the input counts for a wait that is called later.
+    // A command that ended after the input counts for a wait that starts later.
     let later = [
         (0, Shell("$ ")),
         (1, Type("make\r")),
-        (5, Print(COMMAND_BEGINS)),
+        (5, Print(COMMAND_STARTS)),
         (9, Print(COMMAND_ENDS)),
         (50, wait()),
     ];
@@ -330,38 +331,38 @@ fn s8_a_command_that_ended_before_the_input_is_not_the_one_typed() {
 }
 
 #[test]
-fn s8_a_command_is_waited_for_before_its_shell_has_shown_a_prompt() {
+fn s8_last_command_can_be_awaited_before_the_first_prompt() {
     let wait = || Wait(Condition::LastCommand { after: None }, Since::Input, 500);
     let script = [(0, Type("make\r")), (0, wait())];
-    check(&script, &["no shell has told of a command here: run_command runs one"]);
+    check(&script, &["no shell has reported a command in this session: run one with run_command"]);
     let script = [
         (0, Trust),
         (1, Type("make\r")),
         (1, wait()),
         (5, Shell("$ ")),
-        (6, Print(COMMAND_BEGINS)),
+        (6, Print(COMMAND_STARTS)),
         (9, Print(COMMAND_ENDS)),
     ];
     check(&script, &["@9 w1 Met"]);
 }
 
 #[test]
-fn s5_a_prompt_is_not_ready_if_what_was_typed_ahead_runs_at_it() {
+fn s5_a_prompt_that_reads_type_ahead_is_not_ready() {
     let script = [
         (0, Shell("$ ")),
-        (1, Print(COMMAND_BEGINS)),
+        (1, Print(COMMAND_STARTS)),
         (2, Type("next\r")),
         (2, Wait(READY, Since::Input, 9000)),
-        // In one read: the prompt, and the command that was typed before it.
+        // In one read: the prompt, and the start of the command that was typed before it.
         (5, PrintPart(COMMAND_ENDS)),
-        (5, Print(COMMAND_BEGINS)),
+        (5, Print(COMMAND_STARTS)),
         (9, Print(COMMAND_ENDS)),
     ];
     check(&script, &["@9 w1 Met Shell"]);
 }
 
 #[test]
-fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
+fn s8_asks_is_met_when_a_command_blocks_in_a_read_and_is_quiet() {
     let asks = Condition::Asks(Some(awaitty_core::CommandId(1)));
     let mut script = shell_runs();
     script.extend([
@@ -376,14 +377,14 @@ fn s8_a_command_asks_when_it_blocks_in_a_read_and_is_quiet() {
         script[5] = (40, Job(activity));
         check(&script, &["@9020 w1 Timeout"]);
     }
-    // Input that it has not read is no question.
+    // A command that has not read its input does not ask.
     script[5] = (40, Job(READS));
     script.push((50, Unread(true)));
     check(&script, &["@9020 w1 Timeout"]);
 }
 
 #[test]
-fn s11_a_wait_counts_from_the_last_of_its_input() {
+fn s11_a_timeout_counts_from_the_last_byte_of_input() {
     let script = [
         (0, Type("ab")),
         (0, Pending(true)),
@@ -393,13 +394,13 @@ fn s11_a_wait_counts_from_the_last_of_its_input() {
         (160, Pending(false)),
     ];
     check(&script, &["@210 w2 Met settled=true changed=false", "@260 w1 Timeout"]);
-    // Without any progress the timeout counts all the same.
+    // Without progress of the input the timeout still counts.
     let stuck = [(0, Type("ab")), (0, Pending(true)), (0, Wait(text("never"), Since::Input, 100))];
     check(&stuck, &["@100 w1 Timeout"]);
 }
 
 #[test]
-fn s11_a_wait_ends_when_all_of_its_input_was_handed_over() {
+fn s11_a_held_wait_ends_after_the_last_byte_of_input() {
     let held = |condition| {
         [
             (0, Print("old")),
@@ -413,21 +414,21 @@ fn s11_a_wait_ends_when_all_of_its_input_was_handed_over() {
     check(&held(text("new")), &["@300 w1 Met \"new\" line 1 fresh"]);
     check(&held(gone("old")), &["@300 w1 Met gone"]);
     check(&held(change(50)), &["@300 w1 Met changed=true stable=true style=true"]);
-    // A text that came and went meanwhile was there.
+    // Text that appeared and disappeared before the last byte is found.
     let mut gone_again = held(text("new")).to_vec();
     gone_again.insert(5, (20, Print("\r\x1b[K")));
     check(&gone_again, &["@300 w1 Met \"new\" line 1 fresh, no longer visible"]);
-    // The exit ends it, and what was found before counts.
+    // The exit ends the wait, and text that was found before counts.
     let mut exits = held(text("new")).to_vec();
     exits[5] = (20, Do::Exit(3));
     check(&exits, &["@20 w1 Met \"new\" line 1 fresh exit 3"]);
-    // At its deadline it holds as well.
+    // At the deadline it is met as well.
     let late = &held(text("new"))[..5];
     check(late, &["@905 w1 Met \"new\" line 1 fresh"]);
 }
 
 #[test]
-fn s5_a_program_is_ready_although_what_it_started_in_the_background_is_busy() {
+fn s5_a_busy_background_job_does_not_prevent_ready() {
     let rests = Activity { reader_rests: true, ..BUSY_READER };
     let script = [
         (0, Type("x")),

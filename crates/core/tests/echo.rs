@@ -1,8 +1,8 @@
-//! The echo of one's own input is not output: which cells count as drawn after an input.
+//! The echo of input: its cells do not count as drawn.
 
 use awaitty_core::{EchoSource, Screen, Tick};
 
-/// The rows of a screen after typing, with `.` for every character that counts as echo.
+/// Returns the rows of a screen after input, with `.` for every character that counts as echo.
 fn after(by: EchoSource, before: &str, typed: &str, printed: &str) -> String {
     let mut screen = Screen::new(40, 6, 10);
     screen.feed(before.as_bytes());
@@ -22,19 +22,19 @@ fn after(by: EchoSource, before: &str, typed: &str, printed: &str) -> String {
 }
 
 #[test]
-fn the_terminals_echo_is_known() {
+fn the_echo_of_the_line_discipline_is_recognised() {
     let by = EchoSource::Terminal;
     assert_eq!(
         after(by, "$ ", "echo READY\r", "echo READY\r\nREADY\r\n$ "),
         "$ .... .....|READY|$"
     );
-    assert_eq!(after(by, "", "READY\r", "READY\r\nREADY\r\n"), ".....|READY", "cat says it again");
+    assert_eq!(after(by, "", "READY\r", "READY\r\nREADY\r\n"), ".....|READY", "cat repeats it");
     assert_eq!(after(by, "name? ", "Bob\r", "Bob\r\nhello Bob\r\n"), "name? ...|hello Bob");
     assert_eq!(after(by, "", "a\rb\r", "a\r\nb\r\na\r\nb\r\n"), ".|.|a|b");
 }
 
 #[test]
-fn nothing_is_echo_where_nobody_echoes() {
+fn without_echo_all_output_counts() {
     assert_eq!(
         after(EchoSource::None, "password: ", "secret\r", "\r\nsecret\r\n"),
         "password:|secret"
@@ -42,7 +42,7 @@ fn nothing_is_echo_where_nobody_echoes() {
 }
 
 #[test]
-fn a_line_editors_echo_is_known() {
+fn the_echo_of_a_line_editor_is_recognised() {
     let by = EchoSource::LineEditor;
     let readline = "echo READY\r\n\x1b[?2004l\rREADY\r\n\x1b[?2004h$ ";
     assert_eq!(after(by, "\x1b[?2004h$ ", "echo READY\r", readline), "$ .... .....|READY|$");
@@ -53,7 +53,7 @@ fn a_line_editors_echo_is_known() {
 }
 
 #[test]
-fn a_suggestion_that_is_overwritten_does_not_hide_the_echo() {
+fn an_overwritten_suggestion_does_not_hide_the_echo() {
     let printed = "ec\x1b[90mho hello\x1b[m\x1b[8Dho REA\x1b[KDY\r\n\x1b[?2004l\rREADY\r\n";
     assert_eq!(
         after(EchoSource::LineEditor, "\x1b[?2004h$ ", "echo READY\r", printed),
@@ -62,33 +62,33 @@ fn a_suggestion_that_is_overwritten_does_not_hide_the_echo() {
 }
 
 #[test]
-fn what_was_typed_ahead_is_echoed_twice() {
+fn type_ahead_is_echoed_twice() {
     let printed = "echo READY\r\n\x1b[?2004h$ echo READY\r\n\x1b[?2004l\rREADY\r\n\x1b[?2004h$ ";
     let rows = after(EchoSource::Terminal, "", "echo READY\r", printed);
     assert_eq!(rows, ".... .....|$ .... .....|READY|$");
 }
 
 #[test]
-fn a_prompt_that_begins_like_the_input_is_given_back() {
+fn a_prompt_that_starts_like_the_input_counts_as_output() {
     let printed = "echo READY\r\n\x1b[?2004hecho$ echo READY\r\nREADY\r\n";
     let rows = after(EchoSource::Terminal, "", "echo READY\r", printed);
     assert_eq!(rows, ".... .....|echo$ .... .....|READY");
 }
 
 #[test]
-fn a_program_that_reads_keys_and_answers_elsewhere_does_not_echo() {
+fn output_elsewhere_on_the_screen_is_not_an_echo() {
     let by = EchoSource::LineEditor;
     assert_eq!(after(by, "> ", "hello\r", "\r\nResult: hello\r\n"), ">|Result: hello");
     assert_eq!(after(by, "menu: ", "7", "\x1b[4;1H7\r\n"), "menu:|||7");
 }
 
 #[test]
-fn what_was_typed_before_the_prompt_is_echoed_after_it() {
+fn input_typed_before_the_prompt_is_echoed_after_it() {
     let printed = "\x1b[?2004h$ echo READY\r\n\x1b[?2004l\rREADY\r\n";
     assert_eq!(after(EchoSource::LineEditor, "", "echo READY\r", printed), "$ .... .....|READY");
 }
 
 #[test]
-fn a_full_screen_program_shows_what_was_typed_because_it_means_to() {
+fn the_alternate_screen_has_no_echo() {
     assert_eq!(after(EchoSource::LineEditor, "\x1b[?1049h\x1b[H", "hello", "hello"), "hello");
 }

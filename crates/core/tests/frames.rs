@@ -1,4 +1,4 @@
-//! Frames, their numbers, diffs and selections, on a clock that jumps.
+//! Frames, their numbers, diffs and selections, on a simulated clock.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ fn session() -> Session {
     Session::new(Time::from_ms(0), COLS, ROWS, 100)
 }
 
-/// Feeds some bytes and takes the frame that a person then sees.
+/// Feeds some bytes and returns the frame after them.
 fn show(session: &mut Session, ms: u64, bytes: &str) -> Arc<Frame> {
     session.handle_output(Time::from_ms(ms), bytes.as_bytes());
     session.handle_drained(Time::from_ms(ms));
     Arc::clone(session.frame())
 }
 
-/// The number that the frame has after each of some writes.
+/// Returns the number of the frame after each of some writes.
 fn seqs(writes: &[&str]) -> Vec<u64> {
     let mut session = session();
     writes
@@ -28,7 +28,7 @@ fn seqs(writes: &[&str]) -> Vec<u64> {
         .collect()
 }
 
-/// What changed between two screens, as one would say it.
+/// Returns the difference of two screens as a text.
 fn diff(before: &str, after: &str) -> String {
     let mut session = session();
     let seq = show(&mut session, 0, before).seq();
@@ -51,14 +51,14 @@ fn diff(before: &str, after: &str) -> String {
 }
 
 #[test]
-fn the_blank_screen_is_frame_zero_and_visible_changes_count() {
+fn the_blank_screen_has_seq_zero_and_visible_changes_increment_it() {
     assert_eq!(session().frame().seq(), Seq(0));
     assert_eq!(session().frame().text(), "");
     assert_eq!(seqs(&["a", "b", "\x1b[31mc"]), [1, 2, 3]);
 }
 
 #[test]
-fn what_cannot_be_seen_makes_no_new_seq() {
+fn invisible_changes_make_no_new_seq() {
     assert_eq!(
         seqs(&["a", "\x1b[3;3H", "\x1b[Ha", "\x1b[6n", "\x1b[?25l", "\x1b]2;t\x07"]),
         [1; 6]
@@ -68,13 +68,13 @@ fn what_cannot_be_seen_makes_no_new_seq() {
 }
 
 #[test]
-fn a_change_of_style_alone_is_a_new_seq() {
+fn a_change_of_style_alone_makes_a_new_seq() {
     assert_eq!(seqs(&["menu", "\r\x1b[7mmenu"]), [1, 2]);
     assert_eq!(seqs(&["menu", "\x1b[?5h", "\x1b[?5h"]), [1, 2, 2]);
 }
 
 #[test]
-fn a_frame_that_looks_the_same_still_knows_what_was_drawn_again() {
+fn a_redraw_without_a_visible_change_updates_the_ticks() {
     let mut session = session();
     let first = show(&mut session, 0, "$ ");
     let again = show(&mut session, 1, "\r$ \x1b[5C");
@@ -84,11 +84,11 @@ fn a_frame_that_looks_the_same_still_knows_what_was_drawn_again() {
 }
 
 #[test]
-fn output_that_is_not_drained_is_no_frame_until_sixteen_milliseconds() {
+fn output_that_is_not_drained_makes_a_frame_after_16_milliseconds() {
     let mut session = session();
     session.handle_output(Time::from_ms(1000), b"a");
     session.handle_output(Time::from_ms(1015), b"b");
-    assert_eq!(session.frame().seq(), Seq(0), "a burst after a pause is not seen half drawn");
+    assert_eq!(session.frame().seq(), Seq(0), "a burst after a pause is not shown half drawn");
     session.handle_output(Time::from_ms(1016), b"c");
     assert_eq!((session.frame().seq(), session.frame().text()), (Seq(1), "abc".to_owned()));
     session.handle_output(Time::from_ms(1020), b"d");
@@ -103,7 +103,7 @@ fn a_synchronized_update_is_shown_when_it_is_complete() {
     let mut session = session();
     assert_eq!(show(&mut session, 0, "old").text(), "old");
     assert_eq!(show(&mut session, 1, "\x1b[?2026h\x1b[2J\x1b[H").text(), "old");
-    assert_eq!(session.screen().text(), "", "it is applied all the same");
+    assert_eq!(session.screen().text(), "", "it is applied to the screen");
     assert_eq!(show(&mut session, 2, "ne").text(), "old");
     assert_eq!(show(&mut session, 3, "w\x1b[?2026l").text(), "new");
     assert_eq!(session.frame().seq(), Seq(2));
@@ -116,7 +116,11 @@ fn an_update_that_never_ends_is_shown_after_150_milliseconds() {
     show(&mut session, 10, "\x1b[?2026hstuck");
     assert_eq!(session.poll_wake(), Some(Time::from_ms(160)));
     show(&mut session, 100, "\x1b[?2026h here");
-    assert_eq!(session.poll_wake(), Some(Time::from_ms(160)), "beginning again is no excuse");
+    assert_eq!(
+        session.poll_wake(),
+        Some(Time::from_ms(160)),
+        "starting again does not extend the time"
+    );
     session.handle_time(Time::from_ms(159));
     assert_eq!(session.frame().text(), "");
     session.handle_time(Time::from_ms(160));
@@ -126,7 +130,7 @@ fn an_update_that_never_ends_is_shown_after_150_milliseconds() {
 }
 
 #[test]
-fn an_update_that_is_begun_twice_ends_once() {
+fn an_update_that_is_started_twice_ends_once() {
     let mut session = session();
     assert_eq!(show(&mut session, 0, "\x1b[?2026h\x1b[?2026hnested").text(), "");
     assert_eq!(show(&mut session, 1, "\x1b[?2026l").text(), "nested");
@@ -144,17 +148,17 @@ fn a_flood_of_updates_makes_no_flood_of_frames() {
 }
 
 #[test]
-fn updates_that_follow_each_other_at_once_are_seen_where_one_ends() {
+fn updates_in_one_read_show_the_last_complete_screen() {
     let mut session = session();
     let update = |text: &str| format!("\x1b[?2026h\x1b[2J\x1b[H{text}\x1b[?2026l");
     let writes = format!("{}{}\x1b[?2026h\x1b[2Jhalf", update("one"), update("two"));
     session.handle_output(Time::from_ms(20), writes.as_bytes());
     session.handle_drained(Time::from_ms(20));
-    assert_eq!(session.frame().text(), "two", "the last moment that was complete");
+    assert_eq!(session.frame().text(), "two", "the last complete screen");
 }
 
 #[test]
-fn what_is_complete_when_an_update_begins_is_seen() {
+fn the_screen_before_an_update_makes_a_frame() {
     let mut session = session();
     assert_eq!(show(&mut session, 1000, "Password: \x1b[?2026h\x1b[2J").text(), "Password:");
     assert_eq!(show(&mut session, 1100, "\x1b[Hnext\x1b[?2026l").text(), "next");
@@ -162,7 +166,7 @@ fn what_is_complete_when_an_update_begins_is_seen() {
 }
 
 #[test]
-fn a_change_of_size_does_not_show_half_an_update() {
+fn a_resize_does_not_show_half_an_update() {
     let mut session = session();
     show(&mut session, 0, "old");
     show(&mut session, 20, "\x1b[?2026h\x1b[2J\x1b[Hha");
@@ -172,7 +176,7 @@ fn a_change_of_size_does_not_show_half_an_update() {
 }
 
 #[test]
-fn an_inverted_screen_is_a_change_that_a_diff_tells() {
+fn a_diff_reports_an_inverted_screen() {
     let mut session = session();
     let seq = show(&mut session, 0, "text").seq();
     show(&mut session, 1, "\x1b[?5h");
@@ -198,17 +202,17 @@ fn the_ring_keeps_the_newest_frames() {
 }
 
 #[test]
-fn frames_share_the_rows_that_did_not_change() {
+fn frames_share_unchanged_rows() {
     let mut session = session();
     let before = show(&mut session, 0, "a\r\nb\r\nc\r\nd\r\ne\r\nf");
     let after = show(&mut session, 1, "\r\ng");
     let shared =
         (0..ROWS - 1).filter(|&row| Arc::ptr_eq(&before.rows()[row + 1], &after.rows()[row]));
-    assert_eq!(shared.count(), ROWS - 1, "a scroll moves rows and makes one");
+    assert_eq!(shared.count(), ROWS - 1, "a scroll moves rows and makes one new row");
 }
 
 #[test]
-fn diffs_say_what_changed() {
+fn diffs_name_the_changed_rows() {
     assert_eq!(diff("a\r\nb", "\x1b[2;1Hx"), "scrolled 0; changed 1 \"x\"");
     assert_eq!(diff("a\r\nb", "\r\nc"), "scrolled 0; added 2 \"c\"");
     assert_eq!(diff("a\r\nb", "\x1b[2K"), "scrolled 0; removed 1 \"\"");
@@ -217,7 +221,7 @@ fn diffs_say_what_changed() {
 }
 
 #[test]
-fn diffs_know_scrolling() {
+fn diffs_detect_scrolling() {
     let full = "one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix";
     assert_eq!(diff(full, "\r\nseven"), "scrolled 1; added 5 \"seven\"");
     assert_eq!(diff(full, "\x1b[H\x1bMzero"), "scrolled -1; added 0 \"zero\"");
@@ -225,8 +229,8 @@ fn diffs_know_scrolling() {
 }
 
 #[test]
-fn lines_that_are_printed_again_elsewhere_did_not_scroll() {
-    // A shell that prints its first lines, and then what stood above them.
+fn lines_printed_again_elsewhere_are_not_a_scroll() {
+    // A shell that prints its first lines, and then the text that was above them.
     let printed = diff("$ ls", "\x1b[H\x1b[Kfirst\r\nsecond\r\n$ ls");
     assert_eq!(printed, "scrolled 0; changed 0 \"first\"; added 1 \"second\"; added 2 \"$ ls\"");
     // On the alternate screen a program may draw what it scrolls.
@@ -236,7 +240,7 @@ fn lines_that_are_printed_again_elsewhere_did_not_scroll() {
 }
 
 #[test]
-fn a_diff_tells_the_row_that_is_selected_from_the_one_that_was() {
+fn a_diff_reports_selected_and_deselected_rows() {
     let mut session = session();
     let menu = "\x1b[7mone\x1b[m\r\ntwo\r\nthree\x1b[4;1H\x1b[31mred\x1b[m";
     let seq = show(&mut session, 0, menu).seq();
@@ -250,7 +254,7 @@ fn a_diff_tells_the_row_that_is_selected_from_the_one_that_was() {
 }
 
 #[test]
-fn after_the_alternate_screen_the_main_screen_is_compared_with_what_it_was() {
+fn after_the_alternate_screen_a_diff_starts_at_the_old_main_screen() {
     let mut session = session();
     let main = show(&mut session, 0, "$ vi").seq();
     let shown = show(&mut session, 1, "\x1b[?1049h\x1b[Hfile");
@@ -267,7 +271,7 @@ fn a_diff_is_never_larger_than_the_screen() {
 }
 
 #[test]
-fn a_change_of_size_cannot_be_said_as_a_diff() {
+fn a_resize_has_no_diff() {
     let mut session = session();
     let seq = show(&mut session, 0, "text").seq();
     session.resize(Time::from_ms(1), COLS + 1, ROWS);
@@ -276,7 +280,7 @@ fn a_change_of_size_cannot_be_said_as_a_diff() {
 }
 
 #[test]
-fn the_hash_is_of_what_is_visible() {
+fn the_hash_depends_only_on_visible_content() {
     let hash = |bytes: &str| show(&mut session(), 0, bytes).hash();
     assert_eq!(hash("abc"), hash("xyz\rabc\x1b[4;4H"));
     assert_ne!(hash("abc"), hash("abd"));
@@ -297,14 +301,14 @@ fn highlighted_spans_are_the_selection() {
     assert_eq!(selection("one\r\n\x1b[7m two \x1b[m\r\nthree"), "1:0-5 two");
     assert_eq!(selection("one\r\n\x1b[44m\x1b[Ktwo\x1b[m\r\nthree"), "1:0-20 two");
     assert_eq!(selection("plain \x1b[1mbold\x1b[m \x1b[31mred\x1b[m"), "");
-    // Three rows of one background are an area and no selection, and one of another in it is.
+    // Three rows of one background are no selection. A row of another background among them is.
     let area = "\x1b[47m\x1b[2J\x1b[Ha\r\n\x1b[44mb\x1b[47m\r\nc";
     assert_eq!(selection(area), "1:0-1 b");
-    assert_eq!(selection("\x1b[7m     \x1b[m"), "", "nothing is selected where there is no text");
+    assert_eq!(selection("\x1b[7m     \x1b[m"), "", "a span without text is no selection");
 }
 
 #[test]
-fn text_that_nobody_sees_is_found() {
+fn concealed_text_is_found() {
     let concealed = |bytes: &str| {
         let mut session = session();
         let frame = show(&mut session, 0, bytes);
@@ -317,7 +321,7 @@ fn text_that_nobody_sees_is_found() {
     assert_eq!(concealed("\x1b[38;2;9;9;9;48;5;232m世界\x1b[39m."), "0:0-4 世界");
     assert_eq!(concealed("\x1b[30mon black\x1b[0;7;97;107minverse"), "0:0-15 on blackinverse");
     assert_eq!(concealed("\x1b]11;#ffffff\x07\x1b[97mwhite\x1b[m!"), "0:0-6 white!");
-    // At the edge of what is near.
+    // Colours at the limit of the distance that counts as near.
     assert_eq!(concealed("\x1b[38;2;10;10;10mnear\x1b[38;2;11;10;10mseen"), "0:0-4 near");
     let plain = "a \x1b[1mb\x1b[7m c\x1b[0;2;90m d\x1b[0;30;47me\x1b[0;8m   \x1b[8;44m\x1b[K";
     assert_eq!(concealed(plain), "", "blanks hide nothing");

@@ -1,4 +1,4 @@
-//! Shells' marks: which commands ran, what they printed, and what cannot fool us.
+//! The marks of shells: which commands ran, what they printed, and which marks are forged.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn mark(kind: &str) -> String {
 fn mark_of(nonce: &str, kind: &str) -> String {
     let (kind, rest) = kind.split_once(';').map_or((kind, ""), |(kind, rest)| (kind, rest));
     let rest = if rest.is_empty() { String::new() } else { format!(";{rest}") };
-    // What may hold anything is the last.
+    // The parameter that may hold any character is last.
     let last = rest.find(";c").unwrap_or(rest.len());
     let (rest, last) = rest.split_at(last);
     format!("\x1b]133;{kind}{rest};aid={nonce}{last}\x07")
@@ -57,7 +57,7 @@ fn deliver(session: &mut Session, ms: u64, text: &str) -> CommandId {
 fn wait_for(session: &mut Session, ms: u64, condition: Condition) -> WaitId {
     let deadline = Some(Time::from_ms(ms).after(Duration::from_secs(10)));
     let spec = Spec { condition, since: Since::Input, deadline };
-    session.start_wait(Time::from_ms(ms), spec).expect("the wait makes sense")
+    session.start_wait(Time::from_ms(ms), spec).expect("the wait is valid")
 }
 
 #[test]
@@ -70,13 +70,13 @@ fn a_delivered_command_has_its_status_output_and_directory() {
     let wait = wait_for(&mut session, 5, Condition::Command(id));
     feed(&mut session, 6, &mark("Y"));
     assert_eq!(session.poll_replies(), b"REST");
-    // The editor draws its prompt again.
+    // The line editor draws its prompt again.
     feed(&mut session, 6, &format!("\r{}$ {}", mark("A"), mark("B")));
     feed(&mut session, 7, &format!("make\r\n{}one\r\ntwo", mark("C")));
     assert_eq!(session.running_command().unwrap().text, "make");
     assert_eq!(session.command_output(id).head, "one\ntwo");
     feed(&mut session, 9, &mark("D;3;cwd=/a%25b"));
-    assert!(session.poll_ended().is_empty(), "the shell is not back yet");
+    assert!(session.poll_ended().is_empty(), "the shell is not at its prompt yet");
     feed(&mut session, 10, &format!("\r\nhook\r\n{}$ {}", mark("A"), mark("B")));
     let ended = session.poll_ended();
     assert_eq!((ended[0].id, ended[0].outcome), (wait, Outcome::Met));
@@ -88,7 +88,7 @@ fn a_delivered_command_has_its_status_output_and_directory() {
 }
 
 #[test]
-fn marks_without_the_nonce_are_only_text() {
+fn marks_without_the_nonce_are_ignored() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "evil");
@@ -99,7 +99,7 @@ fn marks_without_the_nonce_are_only_text() {
 }
 
 #[test]
-fn nothing_to_run_ends_with_the_next_prompt() {
+fn a_comment_ends_with_the_next_prompt() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "# nothing");
@@ -111,7 +111,7 @@ fn nothing_to_run_ends_with_the_next_prompt() {
 }
 
 #[test]
-fn an_open_quote_is_told_until_it_is_cancelled() {
+fn an_open_quote_is_reported_until_it_is_cancelled() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "echo '");
@@ -125,7 +125,7 @@ fn an_open_quote_is_told_until_it_is_cancelled() {
 }
 
 #[test]
-fn lines_typed_one_by_one_have_their_continuations() {
+fn each_continuation_prompt_takes_the_next_line() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let delivery = Delivery {
@@ -140,7 +140,7 @@ fn lines_typed_one_by_one_have_their_continuations() {
     let id = session.start_command(Time::from_ms(1), delivery);
     let more = format!("{}> ", mark("A;k=s"));
     feed(&mut session, 2, &format!("for\r\n{more}"));
-    assert_eq!(session.poll_replies(), b"do", "each when it is asked for");
+    assert_eq!(session.poll_replies(), b"do", "each line at its continuation prompt");
     assert!(!session.command(id).unwrap().is_taken());
     feed(&mut session, 2, &format!("do\r\n{more}"));
     assert_eq!(session.poll_replies(), b"done");
@@ -151,19 +151,19 @@ fn lines_typed_one_by_one_have_their_continuations() {
 }
 
 #[test]
-fn what_a_shell_says_of_a_command_that_it_cannot_read_is_its_output() {
+fn a_syntax_error_is_the_output_of_its_command() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "echo )");
-    let said = "sh: syntax error near ')'";
-    feed(&mut session, 2, &format!("echo )\r\n{said}\r\n{}", prompt(2)));
+    let message = "sh: syntax error near ')'";
+    feed(&mut session, 2, &format!("echo )\r\n{message}\r\n{}", prompt(2)));
     let command = session.command(id).unwrap();
     assert_eq!((command.status, command.ran), (Some(2), false));
-    assert_eq!(session.command_output(id).head, said);
+    assert_eq!(session.command_output(id).head, message);
 }
 
 #[test]
-fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
+fn a_shell_without_hooks_reports_typed_commands_at_their_end() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "false\r", EchoSource::Terminal);
@@ -176,7 +176,7 @@ fn a_shell_without_hooks_tells_of_typed_commands_when_they_end() {
 }
 
 #[test]
-fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
+fn a_prompt_with_unread_input_does_not_count() {
     let mut session = session();
     session.handle_input_unread(Time::from_ms(0), true);
     feed(&mut session, 0, &prompt(0));
@@ -187,12 +187,12 @@ fn a_prompt_that_comes_while_input_is_unread_is_not_waiting() {
 }
 
 #[test]
-fn a_shell_that_was_asked_once_too_often_is_at_its_prompt() {
+fn a_surplus_ready_mark_means_that_the_shell_is_at_its_prompt() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     deliver(&mut session, 1, "make");
     feed(&mut session, 2, &format!("{}{}", mark("Y"), mark("C")));
-    // The question that was asked again is still to be read when the prompt comes.
+    // The probe that was sent again is still to be read when the prompt comes.
     session.handle_input_unread(Time::from_ms(0), true);
     feed(&mut session, 3, &prompt(0));
     assert!(!session.is_at_prompt());
@@ -202,7 +202,7 @@ fn a_shell_that_was_asked_once_too_often_is_at_its_prompt() {
 }
 
 #[test]
-fn a_line_that_is_in_use_is_not_overwritten() {
+fn a_command_is_refused_if_the_line_has_text() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "ls");
@@ -213,7 +213,7 @@ fn a_line_that_is_in_use_is_not_overwritten() {
 }
 
 #[test]
-fn typed_commands_are_known_by_what_stands_behind_the_prompt() {
+fn the_text_of_a_typed_command_is_read_from_the_screen() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make all\r", EchoSource::LineEditor);
@@ -242,7 +242,7 @@ fn the_end_of_an_outer_shells_command_ends_the_inner_shell() {
 }
 
 #[test]
-fn a_sentinel_is_over_with_its_end_and_an_answer_with_its_mark() {
+fn a_sentinel_is_over_at_its_end_mark_or_its_answer_mark() {
     let mut session = Session::new(Time::from_ms(0), 40, 10, 100);
     let delivery = |nonce: &str| Delivery {
         nonce: nonce.to_owned(),
@@ -267,7 +267,7 @@ fn a_sentinel_is_over_with_its_end_and_an_answer_with_its_mark() {
 }
 
 #[test]
-fn exit_ends_a_running_command_with_its_output() {
+fn the_exit_ends_a_running_command_and_keeps_its_output() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "exit 7");
@@ -281,7 +281,7 @@ fn exit_ends_a_running_command_with_its_output() {
 }
 
 #[test]
-fn ready_is_a_prompt_after_the_input_or_the_kernels_word() {
+fn ready_is_met_by_a_prompt_or_by_kernel_evidence() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     wait_for(&mut session, 1, Condition::Ready);
@@ -319,7 +319,7 @@ fn only_the_newest_commands_are_remembered() {
 }
 
 #[test]
-fn a_command_that_was_typed_is_known_by_its_beginning() {
+fn the_text_of_a_typed_command_is_bounded() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     for (length, kept) in
@@ -332,7 +332,7 @@ fn a_command_that_was_typed_is_known_by_its_beginning() {
 }
 
 #[test]
-fn the_end_of_a_mark_that_is_too_long_is_left_out() {
+fn a_mark_that_is_too_long_is_truncated() {
     let mut session = session();
     let directory = |mark: usize| {
         let before = format!("0;aid={NONCE};dir=").len();
@@ -344,7 +344,7 @@ fn the_end_of_a_mark_that_is_too_long_is_left_out() {
     }
 }
 
-/// Feeds output while another program than the shell has the terminal.
+/// Feeds output while a program other than the shell has the terminal.
 fn feed_in_front(session: &mut Session, ms: u64, text: &str) {
     let mut bytes = text.as_bytes();
     session.handle_some_output(Time::from_ms(ms), &mut bytes, u64::MAX, &mut |_| false);
@@ -352,11 +352,11 @@ fn feed_in_front(session: &mut Session, ms: u64, text: &str) {
 }
 
 #[test]
-fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
+fn a_mark_ends_a_running_command_only_while_its_shell_has_the_terminal() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make\r", EchoSource::LineEditor);
-    // The command may have the terminal before its beginning is read.
+    // The command may have the terminal before its start is read.
     feed_in_front(&mut session, 2, &format!("make\r\n{}", mark("C")));
     let id = session.running_command().expect("it runs").id;
     let wait = wait_for(&mut session, 2, Condition::Command(id));
@@ -371,7 +371,7 @@ fn a_mark_counts_for_a_running_command_only_while_its_shell_has_the_terminal() {
 }
 
 #[test]
-fn an_end_that_is_read_while_a_job_of_the_prompt_has_the_terminal_counts() {
+fn an_end_mark_read_while_a_prompt_job_has_the_terminal_counts() {
     let (a, b) = (mark("A"), mark("B"));
     let repeated = mark("D;3;k=r");
     for at_prompt in [format!("{a}> {b}"), format!("> {b}"), format!("{repeated}{a}> {b}")] {
@@ -395,7 +395,7 @@ fn an_end_that_is_read_while_a_job_of_the_prompt_has_the_terminal_counts() {
 }
 
 #[test]
-fn a_forged_end_does_not_count_when_the_shell_ends_the_command() {
+fn a_forged_end_mark_is_ignored_when_the_shell_ends_the_command() {
     for end in ["D;3", "D;3;k=r", "D;0"] {
         let mut session = session();
         feed(&mut session, 0, &prompt(0));
@@ -411,7 +411,7 @@ fn a_forged_end_does_not_count_when_the_shell_ends_the_command() {
 }
 
 #[test]
-fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
+fn forged_marks_after_enter_are_ignored_in_a_shell_without_hooks() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     session.handle_input(Time::from_ms(1), "make\r", EchoSource::Terminal);
@@ -423,7 +423,7 @@ fn a_shell_without_hooks_is_protected_once_enter_was_sent() {
 }
 
 #[test]
-fn of_two_ends_the_last_counts_until_it_is_confirmed() {
+fn the_last_end_mark_counts_until_it_is_confirmed() {
     let mut session = session();
     feed(&mut session, 0, &prompt(0));
     let id = deliver(&mut session, 1, "make");

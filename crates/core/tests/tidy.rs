@@ -1,19 +1,21 @@
-//! The rules of style that matter, as a test and not as a wish.
+//! Tests of the rules for the source and the documents, see CONTRIBUTING.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines of code in a file; a table of sequences may be longer than a thought, but not by much.
+/// Maximum lines of code in a file. It leaves room for the tables of sequences.
 const FILE_LINES_MAX: usize = 450;
 
-/// Lines of a function: a screen.
+/// Maximum lines of a function: one screen.
 const FUNCTION_LINES_MAX: usize = 70;
 
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+/// Returns all files with an extension in a folder, except in folders of build output and recorded data.
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = fs::read_dir(folder) else { return found };
     for entry in entries.flatten() {
@@ -21,8 +23,8 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
         let name = entry.file_name();
         let skipped = ["target", ".git", "node_modules", "recorded"];
         if path.is_dir() && !skipped.contains(&name.to_string_lossy().as_ref()) {
-            found.extend(files(&path, ending));
-        } else if path.extension().is_some_and(|found| found == ending) {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
             found.push(path);
         }
     }
@@ -30,11 +32,11 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// All Rust files with their text.
+/// Returns all Rust files with their text.
 fn sources() -> Vec<(PathBuf, String)> {
     let mut found = files(&root().join("crates"), "rs");
     found.extend(files(&root().join("benches"), "rs"));
-    assert!(found.len() > 20, "the sources are there");
+    assert!(found.len() > 20, "the sources were found");
     found
         .into_iter()
         .map(|path| (path.clone(), fs::read_to_string(path).unwrap_or_default()))
@@ -42,20 +44,20 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 #[test]
-fn every_file_says_what_it_is_for() {
+fn every_file_has_a_header_comment() {
     for (path, text) in sources() {
         assert!(text.starts_with("//! "), "{}", path.display());
     }
 }
 
 #[test]
-fn files_and_functions_fit_a_head() {
+fn files_and_functions_are_short() {
     for (path, text) in sources() {
         let is_test = path.components().any(|part| part.as_os_str() == "tests");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
         let lines = code.lines().filter(|line| !line.trim_start().starts_with("//")).count();
         assert!(is_test || lines <= FILE_LINES_MAX, "{} has {lines} lines of code", path.display());
-        let mut begun: Option<(usize, &str)> = None;
+        let mut started: Option<(usize, &str)> = None;
         for (number, line) in text.lines().enumerate() {
             let body = line.trim_start();
             let indent = line.len() - body.len();
@@ -70,11 +72,11 @@ fn files_and_functions_fit_a_head() {
             .iter()
             .any(|start| body.starts_with(start));
             if is_function && indent <= 4 {
-                begun = Some((number, line));
+                started = Some((number, line));
             }
             if (line == "}" || line == "    }")
                 && let Some((first, name)) =
-                    begun.take_if(|(_, name)| name.len() - name.trim_start().len() == indent)
+                    started.take_if(|(_, name)| name.len() - name.trim_start().len() == indent)
             {
                 let length = number - first + 1;
                 assert!(
@@ -98,7 +100,7 @@ fn nothing_sleeps() {
 }
 
 #[test]
-fn the_core_knows_no_io_no_clock_and_no_wire() {
+fn the_core_uses_no_io_no_clock_and_no_serialization() {
     let words = [
         "tokio",
         "Instant::now",
@@ -118,7 +120,7 @@ fn the_core_knows_no_io_no_clock_and_no_wire() {
 }
 
 #[test]
-fn links_in_documents_lead_somewhere() {
+fn links_in_documents_have_targets() {
     for path in files(&root(), "md") {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -129,11 +131,10 @@ fn links_in_documents_lead_somewhere() {
     }
 }
 
-/// A promise whose test was renamed away would be nobody's.
 #[test]
-fn tests_that_documents_name_are_there() {
+fn tests_named_in_documents_exist() {
     let crates = root().join("crates");
-    let found = ["rs", "py", "mjs"].map(|ending| files(&crates, ending));
+    let found = ["rs", "py", "mjs"].map(|extension| files(&crates, extension));
     let texts = found.iter().flatten().map(|path| fs::read_to_string(path).unwrap_or_default());
     let all: String = texts.collect();
     let is_name = |word: &str| {
@@ -144,14 +145,14 @@ fn tests_that_documents_name_are_there() {
         let text = fs::read_to_string(root().join(document)).unwrap_or_default();
         let quoted = text.split('`').skip(1).step_by(2);
         let mut names = quoted.filter_map(|word| word.rsplit(' ').next()).filter(|n| is_name(n));
-        // Some are made, of a word that differs and what is before or after it: `end_by_{how}`.
-        let is_made = |name: &str| {
+        // Python checks build some names from a prefix and a suffix, such as `end_by_{how}`.
+        let is_built = |name: &str| {
             let mut parts = name.match_indices('_').map(|(at, _)| name.split_at(at));
             parts.any(|(start, end)| {
                 all.contains(&format!("\"{start}_{{")) || all.contains(&format!("}}{end}\""))
             })
         };
-        let missing = names.find(|name| !all.contains(*name) && !is_made(name));
-        assert_eq!(missing, None, "{document} names a test that is not there");
+        let missing = names.find(|name| !all.contains(*name) && !is_built(name));
+        assert_eq!(missing, None, "{document} names a test that does not exist");
     }
 }

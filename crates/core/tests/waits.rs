@@ -1,6 +1,6 @@
-//! What every wait means, sentence by sentence, on a clock that jumps from wake to wake.
+//! The rules of waits, each with its test, on a simulated clock.
 //!
-//! The numbers in the names are those of the paragraphs of the design of waits.
+//! The numbers in the test names are the sections of docs/waits.md.
 
 mod script;
 
@@ -26,7 +26,7 @@ fn s2_input_is_the_moment_before_the_last_input() {
 }
 
 #[test]
-fn s2_a_seq_is_the_moment_the_screen_stopped_being_that_frame() {
+fn s2_a_seq_is_the_moment_that_frame_was_replaced() {
     let wait = |seq: u64| Wait(text("one|two"), Since::Frame(Seq(seq)), 0);
     let script = [
         (0, Print("one\r\n")),
@@ -48,12 +48,12 @@ fn s2_a_seq_is_the_moment_the_screen_stopped_being_that_frame() {
 }
 
 #[test]
-fn s2_a_seq_that_is_kept_no_more_is_said_and_never_compared_wrongly() {
+fn s2_a_seq_that_was_dropped_reports_truncated_history() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     let ask = |session: &mut Session, condition: Condition, seq: u64| {
         let now = Time::from_ms(5000);
         let spec = Spec { condition, since: Since::Frame(Seq(seq)), deadline: Some(now) };
-        session.start_wait(now, spec).map(|_| say(5000, &session.poll_ended()[0]))
+        session.start_wait(now, spec).map(|_| log_line(5000, &session.poll_ended()[0]))
     };
     for i in 0..=FRAMES_MAX as u64 + 50 {
         session.handle_output(Time::from_ms(i), format!("\r{i}").as_bytes());
@@ -62,7 +62,7 @@ fn s2_a_seq_that_is_kept_no_more_is_said_and_never_compared_wrongly() {
     let newest = session.frame().seq().0;
     assert_eq!(newest, FRAMES_MAX as u64 + 51);
     let oldest = session.history().oldest().seq().0;
-    // What was dropped is compared with as far back as can be, and that is said.
+    // A dropped frame is replaced by the oldest one that is left, and that is reported.
     for seq in [0, oldest - 2] {
         let changed = ask(&mut session, change(0), seq).expect("it starts");
         assert!(
@@ -72,7 +72,7 @@ fn s2_a_seq_that_is_kept_no_more_is_said_and_never_compared_wrongly() {
         let found = ask(&mut session, text("^7$"), seq).expect("it starts");
         assert!(found.ends_with("Timeout truncated"), "{found}");
     }
-    // The last of those dropped is still known.
+    // The newest of the dropped frames is still known.
     for seq in [oldest - 1, oldest, newest - 1] {
         let changed = ask(&mut session, change(0), seq).expect("it starts");
         assert!(changed.ends_with("Met changed=true stable=true style=true"), "{seq}: {changed}");
@@ -85,7 +85,7 @@ fn s2_a_seq_that_is_kept_no_more_is_said_and_never_compared_wrongly() {
 }
 
 #[test]
-fn s2_frame_counts_all_text_of_a_frame_that_shows_more_than_the_echo() {
+fn s2_input_frame_counts_all_text_of_a_frame_that_shows_more_than_the_echo() {
     let ask = |pattern: &str| Wait(text(pattern), Since::InputFrame, 500);
     // Two screens share their footer, which is not drawn again.
     let script = [
@@ -114,7 +114,7 @@ fn s2_frame_counts_all_text_of_a_frame_that_shows_more_than_the_echo() {
         (20, Print("\x1b[Hone\x1b[2;1H\x1b[7mtwo")),
     ];
     check(&moved, &["@20 w1 Met \"one\" line 1 fresh"]);
-    // Text that scrolled away since the input was in a newer screen too.
+    // Text that has scrolled off since the input was in a newer frame too.
     let scrolled = [
         (0, Type("x\r")),
         (10, Print("x\r\nDONE\r\n1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n")),
@@ -124,7 +124,7 @@ fn s2_frame_counts_all_text_of_a_frame_that_shows_more_than_the_echo() {
 }
 
 #[test]
-fn s2_a_timeout_names_the_anchor_that_would_accept_the_text() {
+fn s2_a_timeout_reports_stale_text_in_a_newer_frame() {
     let ask = || Wait(text("quit"), Since::Input, 50);
     let newer =
         [(0, Print("menu\r\nquit")), (5, Type("j")), (10, Print("\x1b[Hfile")), (20, ask())];
@@ -134,7 +134,7 @@ fn s2_a_timeout_names_the_anchor_that_would_accept_the_text() {
 }
 
 #[test]
-fn s2_now_is_the_call_and_screen_is_whatever_is_visible() {
+fn s2_now_is_the_call_and_screen_is_all_visible_text() {
     let script = [
         (0, Print("here\r\n")),
         (10, Wait(text("here"), Since::Now, 50)),
@@ -153,7 +153,7 @@ fn s2_now_is_the_call_and_screen_is_whatever_is_visible() {
 }
 
 #[test]
-fn s2_asked_twice_a_wait_gives_the_same_answer() {
+fn s2_a_repeated_wait_gives_the_same_result() {
     let ask = || Wait(text("DONE"), Since::Input, 0);
     let script =
         [(0, Type("x\r")), (1, Print("x\r\nDONE\r\n")), (2, ask()), (3, ask()), (900, ask())];
@@ -177,7 +177,7 @@ fn s3_2_lines_that_scrolled_off_since_the_anchor_are_searched() {
 }
 
 #[test]
-fn s3_2_history_that_does_not_reach_the_anchor_is_said() {
+fn s3_2_history_that_does_not_reach_the_anchor_is_reported() {
     let flood = "line\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\n";
     let mut script = vec![(0, Type("x")), (1, Print("first\r\n"))];
     script.extend((2..6).map(|ms| (ms, Print(flood))));
@@ -219,7 +219,7 @@ fn s3_2_a_match_counts_if_one_of_its_cells_was_drawn() {
     check(&alternate, &["@20 w2 Met \"two\" line 2 fresh", stale]);
 }
 
-/// Starts a wait for each pattern on a screen that shows `printed`, and returns which of them match.
+/// Starts a wait for each pattern on a screen that shows `printed`, and returns the patterns that match.
 fn matching<'p>(printed: &'static str, patterns: &[&'p str]) -> Vec<&'p str> {
     let ask = |pattern: &&str| (1, Wait(text(pattern), Since::Screen, 0));
     let mut script = vec![(0, Print(printed))];
@@ -230,16 +230,16 @@ fn matching<'p>(printed: &'static str, patterns: &[&'p str]) -> Vec<&'p str> {
 }
 
 #[test]
-fn s3_3_written_blanks_and_the_cursor_count_at_the_end_of_a_row() {
+fn s3_3_written_blanks_and_blanks_before_the_cursor_count_at_the_end_of_a_row() {
     let prompts = [">>> ", ">>> $", "^>>> $", r">>>\s$", ">>>$", ">>>  "];
     assert_eq!(matching(">>> ", &prompts), &prompts[..5]);
     assert_eq!(matching("Python 3\r\n>>> ", &prompts), &prompts[..5]);
     assert_eq!(matching("Password: ", &["Password: $", "Password:$", "Password: {2}"]).len(), 2);
-    // The cursor stands behind blanks that the program did not write.
+    // The cursor is behind blanks that the program did not write.
     assert_eq!(matching("Name:\x1b[2C", &["Name:  $", "Name: {2}", "Name: {3}"]).len(), 2);
     // The blanks of another row count only if the program wrote them.
     assert_eq!(matching("a \r\nb\r\n", &["^a $", "^a$", "^b$", "^b $"]), ["^a $", "^a$", "^b$"]);
-    // Erased cells are not written ones.
+    // Erased cells are not written.
     assert_eq!(matching("ab  \x1b[1;3H\x1b[K\r\n", &["ab $", "ab$"]), ["ab$"]);
 }
 
@@ -262,7 +262,7 @@ fn s3_3_a_pattern_is_tried_without_trailing_blanks_too() {
 }
 
 #[test]
-fn s3_3_a_prompt_ends_a_wait_that_was_running() {
+fn s3_3_a_prompt_with_a_trailing_blank_ends_a_running_wait() {
     let script = [
         (0, Wait(text(">>> $"), Since::Input, 100)),
         (0, Wait(text("^Name: "), Since::Input, 100)),
@@ -296,7 +296,7 @@ fn s3_2_a_pattern_is_tried_on_rows_and_on_unwrapped_lines() {
 }
 
 #[test]
-fn s3_4_the_echo_of_ones_own_input_is_not_output() {
+fn s3_4_the_echo_of_the_input_is_not_output() {
     let script = [
         (0, Print("$ ")),
         (5, Type("echo READY\r")),
@@ -315,7 +315,7 @@ fn s3_4_the_echo_of_ones_own_input_is_not_output() {
 }
 
 #[test]
-fn s3_5_no_transient_is_missed_by_a_wait_that_runs() {
+fn s3_5_a_running_wait_finds_text_erased_in_the_same_write() {
     for transient in
         ["PASS\r\x1b[K", "PASS\r    ", "PASS\x1b[2J", "PASS\x1b[?1049h", "PASS\r\n\n\n\n\n\n\n\n"]
     {
@@ -326,7 +326,7 @@ fn s3_5_no_transient_is_missed_by_a_wait_that_runs() {
 }
 
 #[test]
-fn s3_5_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
+fn s3_5_a_later_wait_searches_the_kept_frames() {
     let script = [
         (0, Type("x")),
         (10, Print("PASS")),
@@ -338,7 +338,7 @@ fn s3_5_a_wait_that_is_called_later_looks_at_the_frames_that_are_kept() {
 }
 
 #[test]
-fn s3_5_a_wait_that_is_called_later_finds_what_was_gone_when_it_was_read() {
+fn s3_5_a_later_wait_finds_text_erased_in_the_same_read() {
     let script = [
         (0, Type("x")),
         (10, Print("PASS\r\x1b[K")),
@@ -352,7 +352,7 @@ fn s3_5_a_wait_that_is_called_later_finds_what_was_gone_when_it_was_read() {
 }
 
 #[test]
-fn s3_5_of_a_flood_only_its_first_flashes_are_kept() {
+fn s3_5_a_flood_keeps_only_its_first_transient_frames() {
     let script = [
         (0, Type("x")),
         (10, Print("[1]\r\x1b[K[2]\r\x1b[K[3]\r\x1b[K[4]\r\x1b[K[5]\r\x1b[K")),
@@ -364,7 +364,7 @@ fn s3_5_of_a_flood_only_its_first_flashes_are_kept() {
 }
 
 #[test]
-fn s3_6_match_then_exit_then_timeout() {
+fn s3_6_a_match_precedes_the_exit_and_the_exit_precedes_the_timeout() {
     let script = [
         (0, Wait(text("DONE"), Since::Input, 10)),
         (1, Wait(text("else"), Since::Input, 50)),
@@ -375,17 +375,17 @@ fn s3_6_match_then_exit_then_timeout() {
 }
 
 #[test]
-fn s3_6_what_was_read_counts_before_the_timeout() {
+fn s3_6_output_read_before_the_deadline_precedes_the_timeout() {
     let script = [(0, Wait(text("DONE"), Since::Input, 10)), (9, PrintPart("DONE"))];
     check(&script, &["@10 w1 Met \"DONE\" line 1 fresh"]);
 }
 
 #[test]
-fn s3_7_an_exited_program_is_answered_at_once() {
+fn s3_7_a_wait_after_the_exit_ends_at_once() {
     let script = [
-        (0, Print("LAST WORDS")),
+        (0, Print("LAST OUTPUT")),
         (1, Do::Exit(0)),
-        (2, Wait(text("WORDS"), Since::Input, 9999)),
+        (2, Wait(text("OUTPUT"), Since::Input, 9999)),
         (3, Wait(text("nothing"), Since::Input, 9999)),
         (4, Wait(Condition::Exit, Since::Now, 9999)),
         (5, Wait(change(300), Since::Input, 9999)),
@@ -393,7 +393,7 @@ fn s3_7_an_exited_program_is_answered_at_once() {
     check(
         &script,
         &[
-            "@2 w1 Met \"WORDS\" line 1 fresh exit 0",
+            "@2 w1 Met \"OUTPUT\" line 1 fresh exit 0",
             "@3 w2 Exited exit 0",
             "@4 w3 Met exit 0",
             "@5 w4 Exited changed=true stable=false style=true last=5 rows=[] exit 0",
@@ -414,7 +414,7 @@ fn s3_gone_waits_until_no_match_is_on_the_screen() {
 }
 
 #[test]
-fn s4_1_a_change_holds_when_it_has_settled() {
+fn s4_1_a_change_is_met_once_the_text_is_stable() {
     let script = [
         (0, Print("menu")),
         (10, Type("")),
@@ -426,13 +426,13 @@ fn s4_1_a_change_holds_when_it_has_settled() {
 }
 
 #[test]
-fn s4_1_a_change_that_settled_before_the_call_resolves_at_once() {
+fn s4_1_a_change_that_was_stable_before_the_call_is_met_at_once() {
     let script = [(0, Type("x")), (10, Print("out")), (400, Wait(change(300), Since::Input, 5000))];
     check(&script, &["@400 w1 Met changed=true stable=true style=true"]);
 }
 
 #[test]
-fn s4_1_what_was_read_before_the_moment_and_not_drained_is_no_quiet() {
+fn s4_1_output_that_is_not_drained_restarts_the_clock() {
     let script = [
         (0, Print("menu")),
         (10, Wait(change(300), Since::Frame(Seq(0)), 5000)),
@@ -442,7 +442,7 @@ fn s4_1_what_was_read_before_the_moment_and_not_drained_is_no_quiet() {
 }
 
 #[test]
-fn s4_1_an_echo_alone_is_a_change_for_whoever_names_a_frame() {
+fn s4_1_an_echo_alone_is_a_change_since_a_seq() {
     let script = [
         (0, Print("$ ")),
         (10, Type("ls")),
@@ -455,13 +455,13 @@ fn s4_1_an_echo_alone_is_a_change_for_whoever_names_a_frame() {
 }
 
 #[test]
-fn s4_1_nothing_changed_is_not_a_change() {
+fn s4_1_an_unchanged_screen_times_out() {
     let script = [(0, Print("x")), (5, Type("")), (10, Wait(change(100), Since::Input, 500))];
     check(&script, &["@510 w1 Timeout changed=false stable=false style=false"]);
 }
 
 #[test]
-fn s4_2_what_is_no_text_neither_counts_nor_restarts_the_clock() {
+fn s4_2_only_text_counts_and_restarts_the_clock() {
     let script = [
         (0, Type("")),
         (1, Wait(change(100), Since::Input, 500)),
@@ -480,7 +480,7 @@ fn s4_2_what_is_no_text_neither_counts_nor_restarts_the_clock() {
 }
 
 #[test]
-fn s4_2_with_styles_a_colour_counts_and_does_not_restart_the_clock() {
+fn s4_2_with_all_styles_a_colour_counts_and_does_not_restart_the_clock() {
     let styles = Condition::Change {
         stable: Duration::from_millis(100),
         styles: Styles::All,
@@ -495,12 +495,13 @@ fn s4_2_with_styles_a_colour_counts_and_does_not_restart_the_clock() {
     check(&script, &["@250 w1 Met changed=true stable=true style=true"]);
 }
 
-/// A menu of two entries, of which the first or the second is selected.
+/// A menu of two entries with the first one selected.
 const FIRST: &str = "\x1b[2;3H\x1b[7mone\x1b[m\x1b[3;3Htwo";
+/// The same menu with the second one selected.
 const SECOND: &str = "\x1b[2;3Hone\x1b[3;3H\x1b[7mtwo\x1b[m";
 
 #[test]
-fn s4_1_a_change_of_the_selection_is_a_change() {
+fn s4_1_a_moved_selection_is_a_change() {
     let with = |styles: Styles| {
         let stable = Duration::from_millis(200);
         let condition = Condition::Change { stable, styles, ignore: Vec::new() };
@@ -511,12 +512,12 @@ fn s4_1_a_change_of_the_selection_is_a_change() {
             (550, Print(SECOND)),
         ]
     };
-    // The text has been unchanged for long enough.
+    // The text has been unchanged for long enough already.
     let met = "@550 w1 Met changed=true stable=true style=true";
     check(&with(Styles::Selection), &[met]);
     check(&with(Styles::All), &[met]);
     check(&with(Styles::Text), &["@1410 w1 Timeout changed=false stable=false style=true"]);
-    // A selection that was moved there and back is none.
+    // A selection that moved away and back is no change.
     let mut back = with(Styles::Selection).to_vec();
     back[2].0 = 600;
     back.swap(2, 3);
@@ -525,7 +526,7 @@ fn s4_1_a_change_of_the_selection_is_a_change() {
 }
 
 #[test]
-fn s4_2_other_colours_are_no_change_of_the_selection() {
+fn s4_2_a_changed_colour_is_not_a_changed_selection() {
     let stable = Duration::from_millis(100);
     let condition = Condition::Change { stable, styles: Styles::Selection, ignore: Vec::new() };
     let script = [
@@ -563,21 +564,21 @@ fn s4_1_ignored_rows_have_no_selection() {
 }
 
 fn spinner() -> Vec<(u64, Do)> {
-    let faces = ["\x1b[3;1H|", "\x1b[3;1H/", "\x1b[3;1H-", "\x1b[3;1H\\"];
+    let shapes = ["\x1b[3;1H|", "\x1b[3;1H/", "\x1b[3;1H-", "\x1b[3;1H\\"];
     let mut script = vec![(0, Type(""))];
-    script.extend((0..20u64).map(|i| (10 + 50 * i, Print(faces[i as usize % 4]))));
+    script.extend((0..20u64).map(|i| (10 + 50 * i, Print(shapes[i as usize % 4]))));
     script
 }
 
 #[test]
-fn s4_3_a_spinner_changes_and_never_settles() {
+fn s4_3_a_spinner_is_changed_and_not_stable() {
     let mut script = spinner();
     script.insert(1, (1, Wait(change(300), Since::Input, 600)));
     check(&script, &["@601 w1 Timeout changed=true stable=false style=true last=41 rows=[2]"]);
 }
 
 #[test]
-fn s4_3_rows_that_had_stopped_are_not_named() {
+fn s4_3_rows_that_stopped_changing_are_not_reported() {
     let mut script = spinner();
     script.insert(1, (1, Wait(change(300), Since::Input, 600)));
     // The first row changes more often than the spinner, and stops.
@@ -590,7 +591,7 @@ fn s4_3_rows_that_had_stopped_are_not_named() {
 }
 
 #[test]
-fn s4_3_with_ignore_it_settles() {
+fn s4_3_an_ignored_spinner_does_not_restart_the_clock() {
     let ignore = vec![pattern(r"^[-|/\\]$")];
     let condition =
         Condition::Change { stable: Duration::from_millis(300), styles: Styles::Text, ignore };
@@ -608,7 +609,7 @@ fn s4_4_exit_compares_with_the_anchors_frame() {
 }
 
 #[test]
-fn s4_5_without_quiet_the_first_change_is_enough() {
+fn s4_5_without_stable_time_the_first_change_is_enough() {
     let script = [(0, Wait(change(0), Since::Input, 5000)), (70, Print("x"))];
     check(&script, &["@70 w1 Met changed=true stable=true style=true"]);
 }
@@ -626,7 +627,7 @@ fn s4_an_echo_alone_is_not_a_change() {
 }
 
 #[test]
-fn s5_settled_holds_whether_or_not_anything_changed() {
+fn s5_settled_is_met_with_and_without_a_change() {
     let script = [
         (0, Print("x")),
         (1000, Type("y\r")),
@@ -644,7 +645,7 @@ fn s5_settled_holds_whether_or_not_anything_changed() {
 }
 
 #[test]
-fn s5_settled_counts_from_when_the_program_has_read_its_input() {
+fn s5_settled_counts_from_the_read_of_the_input() {
     let script = [
         (0, Type("y\r")),
         (0, Unread(true)),
@@ -655,7 +656,7 @@ fn s5_settled_counts_from_when_the_program_has_read_its_input() {
 }
 
 #[test]
-fn s5_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
+fn s5_settled_counts_from_the_last_byte_of_input() {
     let script = [
         (0, Type("\x1by")),
         (0, Pending(true)),
@@ -667,7 +668,7 @@ fn s5_settled_counts_from_when_the_last_of_the_input_was_handed_over() {
 }
 
 #[test]
-fn s7_exit_is_waited_for() {
+fn s7_an_exit_wait_is_met_by_the_exit() {
     let script = [
         (0, Wait(Condition::Exit, Since::Now, 100)),
         (1, Wait(Condition::Exit, Since::Now, 10)),
@@ -677,7 +678,7 @@ fn s7_exit_is_waited_for() {
 }
 
 #[test]
-fn s10_closing_ends_the_waits_at_once() {
+fn s10_a_close_ends_all_waits_at_once() {
     let script = [
         (0, Wait(text("x"), Since::Input, 9999)),
         (1, Wait(Condition::Exit, Since::Now, 9999)),
@@ -688,12 +689,12 @@ fn s10_closing_ends_the_waits_at_once() {
 }
 
 #[test]
-fn s10_a_timeout_of_nothing_checks_once() {
+fn s10_a_timeout_of_zero_checks_once() {
     check(&[(0, Wait(text("x"), Since::Input, 0))], &["@0 w1 Timeout"]);
 }
 
 #[test]
-fn a_screen_that_shrinks_is_a_change_for_waits_that_run_and_for_later_ones() {
+fn s4_a_smaller_screen_is_a_change_for_running_and_later_waits() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     session.handle_output(Time::from_ms(1), b"a\r\nb\r\nc\r\nd\r\ne");
     session.handle_drained(Time::from_ms(1));
@@ -709,7 +710,7 @@ fn a_screen_that_shrinks_is_a_change_for_waits_that_run_and_for_later_ones() {
     for ms in [12, 52, 99] {
         session.handle_time(Time::from_ms(ms));
     }
-    let log: Vec<String> = session.poll_ended().iter().map(|ended| say(99, ended)).collect();
+    let log: Vec<String> = session.poll_ended().iter().map(|ended| log_line(99, ended)).collect();
     assert_eq!(
         log,
         [
@@ -722,7 +723,7 @@ fn a_screen_that_shrinks_is_a_change_for_waits_that_run_and_for_later_ones() {
 }
 
 #[test]
-fn s10_a_cancelled_wait_leaves_nothing() {
+fn s10_a_cancelled_wait_leaves_no_state() {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     let deadline = Some(Time::from_ms(500));
     let conditions = [text("x"), gone("^"), change(9), settled(9), Condition::Exit];
@@ -743,7 +744,7 @@ fn s10_a_cancelled_wait_leaves_nothing() {
 }
 
 #[test]
-fn patterns_see_what_was_printed_also_what_nobody_sees() {
+fn s3_patterns_match_invisible_text() {
     let hidden = "a\u{fe01}\u{fe02}\x1b[8mb\u{e0041}\x1b[m";
     let script = [
         (0, Wait(text("a\u{fe01}\u{fe02}b\u{e0041}"), Since::Input, 50)),
@@ -756,7 +757,7 @@ fn patterns_see_what_was_printed_also_what_nobody_sees() {
 }
 
 #[test]
-fn a_thousand_waits_for_one_pattern_all_end() {
+fn s10_a_thousand_waits_for_one_pattern_all_end() {
     let mut script = vec![(0, Type(""))];
     script.extend((0..1000).map(|_| (1, Wait(text("DONE"), Since::Input, 9999))));
     script.push((5, Print("DONE\r\x1b[K")));
@@ -766,23 +767,23 @@ fn a_thousand_waits_for_one_pattern_all_end() {
 }
 
 proptest! {
-    /// The answer of a wait for text does not depend on how the same bytes were cut.
+    /// The result of a wait for text does not depend on the chunks in which the same bytes are fed.
     #[test]
-    fn how_the_bytes_are_cut_changes_no_answer(
+    fn s3_chunk_sizes_do_not_change_the_result(
         words in prop::collection::vec("(DONE|x|\\r|\\n|\\x1b\\[K|\\x1b\\[2J|\\x1b\\[H|\\x1b\\[M| ){1,6}", 1..12),
-        cuts in prop::collection::vec(1usize..9, 1..9),
+        chunks in prop::collection::vec(1usize..9, 1..9),
         running in any::<bool>(),
     ) {
         let bytes = words.concat();
-        let answer = |cuts: &[usize]| {
+        let result = |chunks: &[usize]| {
             let mut session = Session::new(Time::from_ms(0), 12, 3, 20);
             let spec = || Spec { condition: text("DONE"), since: Since::Input, deadline: Some(Time::from_ms(9)) };
             if running {
                 session.start_wait(Time::from_ms(0), spec()).expect("it starts");
             }
             let mut rest = bytes.as_bytes();
-            for cut in cuts.iter().cycle() {
-                let (now, later) = rest.split_at((*cut).min(rest.len()));
+            for chunk in chunks.iter().cycle() {
+                let (now, later) = rest.split_at((*chunk).min(rest.len()));
                 session.handle_output(Time::from_ms(1), now);
                 rest = later;
                 if rest.is_empty() {
@@ -795,8 +796,8 @@ proptest! {
             }
             session.handle_time(Time::from_ms(9));
             let ended = session.poll_ended();
-            (ended.len(), say(9, &ended[0]))
+            (ended.len(), log_line(9, &ended[0]))
         };
-        prop_assert_eq!(answer(&cuts), answer(&[usize::MAX]));
+        prop_assert_eq!(result(&chunks), result(&[usize::MAX]));
     }
 }

@@ -8,7 +8,7 @@ use super::modes::{Mode, MouseEncoding, MouseTracking};
 use super::palette::SpecialColor;
 use super::text::Blanks;
 use super::{Event, Mark, Screen};
-use crate::frame::Cursor;
+use crate::frames::Cursor;
 use crate::lines::LineNumbers;
 use crate::row::{Row, RowParts};
 use crate::scrollback::Scrollback;
@@ -141,7 +141,7 @@ impl Screen {
     /// Returns the screen's text: rows joined by line feeds, without trailing blanks and blank rows at the end.
     pub fn text(&self) -> String {
         let rows: Vec<Arc<Row>> = (0..self.rows).map(|row| self.row(row)).collect();
-        crate::frame::join_rows(rows.iter().map(|row| row.text()))
+        crate::frames::join_rows(rows.iter().map(|row| row.text()))
     }
 
     /// Returns the lines that scrolled off the screen.

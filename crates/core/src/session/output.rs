@@ -1,12 +1,13 @@
-//! Output on its way to the screen: how much of it is fed at a time, and when the screen is complete.
+//! Output on its way to the screen: how much of it is fed at a time, and when a frame is taken.
+
+use std::sync::Arc;
 
 use super::{FRAME_INTERVAL, Session, UPDATE_MAX};
 use crate::Time;
 use crate::screen::Screen;
 
 impl Session {
-    /// The program printed something, and may have printed more that was not read yet. Trusts all marks that carry a
-    /// known nonce.
+    /// Feeds output of the program, of which more may not have been read yet. Trusts all marks that carry a known nonce.
     pub fn handle_output(&mut self, now: Time, mut bytes: &[u8]) {
         self.handle_some_output(now, &mut bytes, u64::MAX, &mut |_| true);
     }
@@ -25,27 +26,24 @@ impl Session {
         self.end_overdue_update(now);
         self.screen.limit_work(work_max);
         while !bytes.is_empty() && self.screen.work_left() > 0 {
-            let updating = self.screen.is_synchronized();
+            let was_updating = self.screen.is_synchronized();
             self.feed(bytes);
             self.handle_events(now, is_by_shell);
-            let began = *self.unframed.get_or_insert(now);
-            let is_edge = self.screen.is_synchronized() != updating;
-            self.update_began = match self.update_began {
-                _ if !self.screen.is_synchronized() => None,
-                None => Some(now),
-                began => began,
-            };
-            // Feeding stopped at the edge of an update, where the screen is complete: as nothing was
-            // drawn by its beginning, or because it ended.
-            let is_complete = is_edge || !updating;
-            let is_due = now.since(began) >= FRAME_INTERVAL || is_edge && self.is_edge_due(now);
+            let unframed_since = *self.unframed_since.get_or_insert(now);
+            let is_updating = self.screen.is_synchronized();
+            self.update_since = is_updating.then(|| self.update_since.unwrap_or(now));
+            // Feeding stops at the start and at the end of an update. The screen is complete at both.
+            let is_edge = is_updating != was_updating;
+            let is_complete = is_edge || !was_updating;
+            let is_due =
+                now.since(unframed_since) >= FRAME_INTERVAL || is_edge && self.is_edge_due(now);
             if is_complete && is_due {
                 self.take_frame(now);
             }
         }
     }
 
-    /// All that the program printed was read.
+    /// Takes a frame: all that the program has printed was read.
     pub fn handle_drained(&mut self, now: Time) {
         self.end_overdue_update(now);
         self.catch_up(now);
@@ -54,44 +52,69 @@ impl Session {
         }
     }
 
+    /// Returns when an open update is shown although it has not ended.
     pub(super) fn update_deadline(&self) -> Option<Time> {
-        self.update_began.map(|began| began.after(UPDATE_MAX))
+        self.update_since.map(|since| since.after(UPDATE_MAX))
     }
 
+    /// Ends an update that has been open for too long.
     pub(super) fn end_overdue_update(&mut self, now: Time) {
         if self.update_deadline().is_some_and(|deadline| deadline <= now) {
             self.screen.end_update();
-            self.update_began = None;
+            self.update_since = None;
             self.take_frame(now);
         }
     }
 
-    /// At the edge of an update the screen may be complete for the last time in a while, so it is seen
-    /// even if the last frame is not old, but no more than once in the time between two.
+    /// Takes a frame of what was fed, unless an update is open.
+    pub(super) fn catch_up(&mut self, now: Time) {
+        if self.unframed_since.is_some() && !self.screen.is_synchronized() {
+            self.take_frame(now);
+        }
+    }
+
+    /// Takes a frame, and judges the waits by it.
+    pub(super) fn take_frame(&mut self, now: Time) {
+        if self.waits.has_patterns() {
+            self.waits.search_drawn(&self.screen);
+        }
+        let before = Arc::clone(self.frame());
+        let (frame, changed) = self.history.take(now, &self.screen);
+        if frame.is_alternate() && !before.is_alternate() {
+            self.main_frame = Some(Arc::clone(&before));
+        }
+        // What is drawn from now on is later than this frame.
+        self.screen.advance_tick();
+        self.framed_at = now;
+        self.unframed_since = None;
+        self.transients.note_frame();
+        self.judge_frame(now, &before, &frame, changed);
+    }
+
+    /// Returns whether a frame is due at the edge of an update. The screen may be complete for the last time in a while, so a
+    /// frame is taken even if the last one is not old, but at most once per frame interval.
     fn is_edge_due(&mut self, now: Time) -> bool {
         let is_old = |time: Time| now.since(time) >= FRAME_INTERVAL;
         if !self.screen.has_unobserved_cells() || is_old(self.framed_at) {
             return self.screen.has_unobserved_cells();
         }
-        let due = self.edge_framed_at.is_none_or(is_old);
-        if due {
+        let is_due = self.edge_framed_at.is_none_or(is_old);
+        if is_due {
             self.edge_framed_at = Some(now);
         }
-        due
+        is_due
     }
 
-    /// Feeds up to the edge of an update; whoever waits for text looks before it disappears, and for
-    /// whoever will wait for it later it is kept.
+    /// Feeds up to the edge of an update. Before text disappears it is searched for running waits, or kept in a transient
+    /// frame for later ones.
     fn feed(&mut self, bytes: &mut &[u8]) {
-        if self.waits.want_text() {
-            let waits = &mut self.waits;
-            let mut look = |screen: &Screen| waits.judge(screen);
-            return self.screen.feed_update(bytes, Some(&mut look));
+        let (waits, transients) = (&mut self.waits, &mut self.transients);
+        if waits.has_patterns() {
+            self.screen.feed_update(bytes, Some(&mut |screen: &Screen| waits.search_drawn(screen)));
+        } else if transients.has_room() {
+            self.screen.feed_update(bytes, Some(&mut |screen| transients.take(screen)));
+        } else {
+            self.screen.feed_update(bytes, None);
         }
-        if !self.flashes.are_wanted() {
-            return self.screen.feed_update(bytes, None);
-        }
-        let flashes = &mut self.flashes;
-        self.screen.feed_update(bytes, Some(&mut |screen| flashes.take(screen)));
     }
 }

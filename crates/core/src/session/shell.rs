@@ -1,82 +1,80 @@
-//! Shells: what their marks change, and what can be asked of them.
+//! Shells: takes in their marks, and answers what they do and which commands they ran.
 
 use super::Session;
-use crate::command::{Command, CommandId, Delivery};
-use crate::output::{End, Output, Start};
 use crate::screen::{Event, Mark};
-use crate::wait::{Condition, Outcome, Spec, WaitError, WaitId};
+use crate::shell::{Command, CommandId, Delivery, End, Output, Start};
 use crate::{Line, Time};
 
-/// Where a prompt ended and what is typed begins.
+/// The position at which a prompt ended and typed text starts.
 pub(super) type PromptEnd = (Line, usize);
 
 impl Session {
-    /// Trusts the marks with a nonce; see `shell.rs`.
+    /// Trusts the marks with a nonce; see `shell/mod.rs`.
     pub fn trust_shell(&mut self, nonce: &str) {
         self.shells.trust(nonce);
     }
 
-    /// How many characters are kept of the output of a command that nobody delivered.
+    /// Sets how many characters are kept of the output of a typed command.
     pub fn keep_output(&mut self, chars_max: usize) {
         self.output_chars = chars_max;
     }
 
-    /// The nonce of the innermost shell that has shown a prompt with marks.
+    /// Returns the nonce of the innermost shell that has shown a prompt with marks.
     pub fn shell_nonce(&self) -> Option<&str> {
         self.shells.nonce()
     }
 
-    /// Tells whether a shell reads a command at its prompt.
+    /// Returns whether a shell reads a command at its prompt.
     pub fn is_at_prompt(&self) -> bool {
         self.exit.is_none() && self.shells.is_at_prompt()
     }
 
-    /// How many shells are nested in one another that tell what they do.
+    /// Returns how many trusted shells are nested in one another.
     pub fn shell_depth(&self) -> usize {
         self.shells.depth()
     }
 
-    /// Tells whether a shell is at or around its prompt: it is what has the terminal.
+    /// Returns whether a shell is at or around its prompt, so that it has the terminal.
     pub fn has_shell_terminal(&self) -> bool {
         self.exit.is_none() && self.shells.has_terminal()
     }
 
-    /// Tells whether a shell is in the middle of a command that is given to it, by us or by somebody who types.
+    /// Returns whether a shell has read only a part of a command, delivered or typed.
     pub fn is_taking_command(&self) -> bool {
         self.shells.is_delivering() || self.shells.is_continued()
     }
 
-    /// Tells whether something was typed at the shell's prompt, and no Enter.
+    /// Returns whether text was typed at the shell's prompt without Enter.
     pub fn is_half_typed(&self) -> bool {
         self.shells.is_half_typed()
     }
 
-    /// Tells whether a shell is starting, or on its way back to its prompt.
+    /// Returns whether a shell is starting, or has ended a command and not shown its prompt yet.
     pub fn is_prompt_coming(&self) -> bool {
         self.exit.is_none() && self.shells.is_coming_back()
     }
 
-    /// The command that a shell runs.
+    /// Returns the command that a shell runs.
     pub fn running_command(&self) -> Option<&Command> {
         self.shells.running()
     }
 
-    /// A command, if it is one of the newest.
+    /// Returns a command, if it is still remembered.
     pub fn command(&self, id: CommandId) -> Option<&Command> {
         self.shells.get(id)
     }
 
-    /// The newest command.
+    /// Returns the newest command.
     pub fn last_command(&self) -> Option<&Command> {
         self.shells.last()
     }
 
-    /// Where the shell said it was, by a mark with its nonce.
+    /// Returns the working directory that a shell reported by a mark with its nonce.
     pub fn shell_cwd(&self) -> Option<&str> {
         self.shells.cwd()
     }
 
-    /// What a command has printed so far.
+    /// Returns what a command has printed so far.
     pub fn command_output(&self, id: CommandId) -> Output {
         let closed = self.shells.closed_output(id).cloned().unwrap_or_default();
         match self.shells.open_output(id) {
@@ -85,20 +83,20 @@ impl Session {
         }
     }
 
-    /// A command is about to be delivered; the caller sends what begins the delivery.
+    /// Registers a command that is about to be delivered. The caller sends the start of the delivery.
     pub fn start_command(&mut self, now: Time, delivery: Delivery) -> CommandId {
         self.shells.start(now, delivery)
     }
 
-    /// What is still to be sent of a command to a shell that does not ask for it.
+    /// Takes what is still to be sent of a command, for a shell that does not request it.
     pub fn take_rest_of_command(&mut self, id: CommandId) -> Vec<u8> {
         self.shells.take_rest(id)
     }
 
-    /// Gives up a command that the shell has not begun, so that nothing more of it is sent.
+    /// Gives up a command that the shell has not started. Nothing more of it is sent.
     pub fn give_up_command(&mut self, now: Time, id: CommandId) {
         self.shells.give_up(id);
-        self.end_commands(now);
+        self.judge_marks(now);
     }
 
     /// Returns whether the end of the last command may have been forged by its last program, just before that exited.
@@ -106,12 +104,12 @@ impl Session {
         self.shells.is_end_unconfirmed()
     }
 
-    /// Confirms the end of the last command: its shell was seen to read at its prompt, or cannot be seen.
+    /// Confirms the end of the last command: the kernel shows that its shell reads at its prompt, or does not show the shell.
     pub fn confirm_command_end(&mut self) {
         self.shells.confirm_end();
     }
 
-    /// Looks at the marks that came with what was just fed.
+    /// Takes in the marks that were just fed.
     pub(super) fn handle_events(&mut self, now: Time, is_by_shell: &mut dyn FnMut(&str) -> bool) {
         for event in self.screen.take_events().0 {
             let Event::Mark(mark) = event else { continue };
@@ -140,25 +138,26 @@ impl Session {
             let output = self.screen.output_below(line, self.output_chars);
             self.shells.add_output(id, output);
         }
-        if let Some(id) = reaction.begins {
+        if let Some(id) = reaction.starts {
             self.open_output(id, mark);
         }
         self.to_send.extend(reaction.send.into_iter().flatten());
         if mark.kind == 'B' {
             self.prompt_end = Some((mark.line, mark.col));
-            if self.input_unread {
+            if self.input.is_unread {
                 self.shells.note_unread();
             }
-            // What was typed ahead may be read by now, and the marks of its command follow: judged when all was read.
+            // The shell may read type-ahead at once, and the marks of that command follow. So waits are judged once all output
+            // was read.
             self.is_prompt_new = true;
         }
-        self.end_commands(now);
+        self.judge_marks(now);
     }
 
     fn open_output(&mut self, id: CommandId, mark: &Mark) {
-        // What was drawn before is looked at now, because what follows is to be later.
-        if self.waits.want_text() {
-            self.waits.judge(&self.screen);
+        // Text that was drawn before is searched now, because it belongs to the tick before the output.
+        if self.waits.has_patterns() {
+            self.waits.search_drawn(&self.screen);
         }
         let is_alternate = self.screen.is_alternate();
         let (line, col, tick) = (mark.line, mark.col, self.screen.tick());
@@ -177,78 +176,10 @@ impl Session {
         }
     }
 
-    /// The shells are gone with the program.
+    /// Ends the shells with the program.
     pub(super) fn end_shells(&mut self) {
         if let Some(id) = self.shells.end() {
             self.close_output(id, End::NEWEST);
-        }
-    }
-
-    /// Ends the waits for commands that are over.
-    fn end_commands(&mut self, now: Time) {
-        for id in self.waits.ids() {
-            if self.waits.get(id).is_some_and(|wait| self.is_over(&wait.spec.condition)) {
-                self.end_with_frame(id, now);
-            }
-        }
-    }
-
-    fn end_with_frame(&mut self, id: WaitId, now: Time) {
-        self.catch_up(now);
-        self.end(id, now, Outcome::Met);
-    }
-
-    /// Tells whether a wait could be started now, but for its anchor.
-    ///
-    /// # Errors
-    /// If it is for a command that does not exist.
-    pub fn check_wait(&self, spec: &Spec) -> Result<(), WaitError> {
-        match spec.condition {
-            // What is sent meanwhile may run one, if there is a shell.
-            Condition::LastCommand { .. } if self.shells.depth() > 0 => Ok(()),
-            ref other => self.resolve(&mut other.clone()),
-        }
-    }
-
-    /// Finds out which command a wait is for.
-    pub(super) fn resolve(&self, condition: &mut Condition) -> Result<(), WaitError> {
-        match condition {
-            Condition::Command(id)
-            | Condition::Taken(id)
-            | Condition::Unclosed(id)
-            | Condition::FullScreen(id)
-            | Condition::Asks(Some(id))
-                if self.shells.get(*id).is_none() =>
-            {
-                Err(WaitError::NoSuchCommand(*id))
-            }
-            Condition::LastCommand { after } => {
-                if self.shells.depth() == 0 && self.shells.last().is_none() {
-                    return Err(WaitError::NoCommand);
-                }
-                // A command that had ended before the input is none that the input runs.
-                let is_open =
-                    |command: &&Command| command.ended.is_none_or(|ended| ended >= self.input_at);
-                let last = self.shells.last();
-                let is_last = !self.shells.is_entered() && last.filter(is_open).is_some();
-                let last = last.map_or(0, |last| last.id.0);
-                *after = Some(CommandId(last - u64::from(is_last)));
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Tells whether a wait for a command or a prompt holds.
-    pub(super) fn is_over(&self, condition: &Condition) -> bool {
-        match condition {
-            Condition::Command(id) => self.shells.get(*id).is_none_or(Command::is_over),
-            Condition::LastCommand { after: Some(after) } => {
-                self.shells.last().is_some_and(|last| last.id > *after && last.is_over())
-            }
-            Condition::Unclosed(id) => self.shells.get(*id).is_none_or(Command::is_unclosed),
-            Condition::Taken(id) => self.shells.get(*id).is_none_or(Command::is_taken),
-            _ => false,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Waits that are cancelled, in every order and at any moment: each ends once or, if it was cancelled, never;
-//! and nothing is left of any, also not where nobody outside can see it.
+//! Waits that are cancelled, in every order and at any moment: each ends once or, if it was cancelled, never; and no state
+//! of it is left, which only these tests can check.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -8,24 +8,23 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::activity::{Job, TerminalWait};
-use crate::pattern::Pattern;
-use crate::wait::Styles;
+use crate::EchoSource;
+use crate::waits::{Activity, Condition, Job, Pattern, Spec, Styles, TerminalWait, WaitId};
 
-/// Kinds of wait that [`condition`] makes.
+/// The number of conditions that [`condition`] returns.
 const KINDS: usize = 10;
 
 fn at(ms: u64) -> Time {
     Time::from_ms(ms)
 }
 
-/// A pattern, made once: there are a hundred thousand waits here.
+/// Returns a pattern, compiled once: these tests start a hundred thousand waits.
 fn pattern(text: &'static str) -> Arc<Pattern> {
-    static MADE: LazyLock<Mutex<HashMap<&'static str, Arc<Pattern>>>> =
+    static COMPILED: LazyLock<Mutex<HashMap<&'static str, Arc<Pattern>>>> =
         LazyLock::new(Mutex::default);
-    let mut made = MADE.lock().expect("nobody panicked");
+    let mut compiled = COMPILED.lock().expect("no thread panicked");
     let new = || Arc::new(Pattern::new(text, "").expect("it is a pattern"));
-    Arc::clone(made.entry(text).or_insert_with(new))
+    Arc::clone(compiled.entry(text).or_insert_with(new))
 }
 
 fn condition(kind: usize) -> Condition {
@@ -48,28 +47,28 @@ fn condition(kind: usize) -> Condition {
     }
 }
 
-/// A terminal, and what became of its waits.
-struct Watched {
+/// A terminal, with its waits that are running and those that have ended.
+struct Terminal {
     session: Session,
     now: u64,
     running: BTreeSet<WaitId>,
     done: BTreeSet<WaitId>,
 }
 
-impl Watched {
-    fn new() -> Watched {
+impl Terminal {
+    fn new() -> Terminal {
         let mut session = Session::new(at(0), 20, 4, 20);
         session.handle_output(at(0), b"DONE before");
         session.handle_drained(at(0));
         session.handle_input(at(0), "", EchoSource::Terminal);
-        Watched { session, now: 0, running: BTreeSet::new(), done: BTreeSet::new() }
+        Terminal { session, now: 0, running: BTreeSet::new(), done: BTreeSet::new() }
     }
 
     fn start(&mut self, kind: usize, since: Since, timeout: Option<u64>) -> WaitId {
         let deadline = timeout.map(|ms| at(self.now + ms));
         let spec = Spec { condition: condition(kind), since, deadline };
         let id = self.session.start_wait(at(self.now), spec).expect("it starts");
-        assert!(self.running.insert(id) && !self.done.contains(&id), "a number of its own");
+        assert!(self.running.insert(id) && !self.done.contains(&id), "IDs are unique");
         self.check();
         id
     }
@@ -96,14 +95,14 @@ impl Watched {
             self.session.handle_time(wake);
             assert!(
                 self.session.poll_wake().is_none_or(|next| next > wake),
-                "no wake for what is over"
+                "no wake-up for the past"
             );
             self.check();
         }
         self.now = until;
     }
 
-    /// Whatever has ended was running, ended for the first time, and was not cancelled.
+    /// Checks that every wait that has ended was running, ended for the first time, and was not cancelled.
     fn check(&mut self) {
         for ended in self.session.poll_ended() {
             assert!(self.running.remove(&ended.id), "{:?} ended, and was not running", ended.id);
@@ -112,8 +111,8 @@ impl Watched {
         assert_eq!(self.session.waits_running(), self.running.len());
     }
 
-    /// Nothing is left, and nothing that happens now wakes or ends anything.
-    fn check_nothing_left(mut self) {
+    /// Checks that no state is left, and that later events wake and end nothing.
+    fn check_clean(mut self) {
         assert!(self.running.is_empty());
         assert_eq!(self.session.waits_running(), 0);
         self.session.handle_output(at(self.now), b"\x1b[?2026l");
@@ -142,53 +141,54 @@ fn each_order(items: &mut [usize], fixed: usize, with: &mut impl FnMut(&[usize])
 }
 
 #[test]
-fn waits_of_all_kinds_cancelled_in_every_order_leave_nothing() {
-    // Seven of the ten kinds at a time, 5 040 orders each; among them text that was found and not yet told.
+fn waits_of_all_kinds_cancelled_in_every_order_leave_no_state() {
+    // Seven of the ten conditions at a time, in 5 040 orders each; one is text that was found before the next frame.
     for skipped in 0..KINDS - 2 {
         let kinds: Vec<usize> =
             (0..KINDS).filter(|kind| !(skipped..skipped + 3).contains(kind)).collect();
         each_order(&mut [0, 1, 2, 3, 4, 5, 6], 0, &mut |order| {
-            let mut all = Watched::new();
+            let mut terminal = Terminal::new();
             let ids: Vec<WaitId> =
-                kinds.iter().map(|&kind| all.start(kind, Since::Input, Some(1000))).collect();
+                kinds.iter().map(|&kind| terminal.start(kind, Since::Input, Some(1000))).collect();
             for (step, &which) in order.iter().enumerate() {
                 if step == 3 {
-                    all.print("one\r\ntwo DONE\r    ", false);
+                    terminal.print("one\r\ntwo DONE\r    ", false);
                 }
-                all.cancel(ids[which]);
+                terminal.cancel(ids[which]);
             }
-            all.check_nothing_left();
+            terminal.check_clean();
         });
     }
 }
 
 #[test]
-fn a_thousand_waits_cancelled_from_all_sides_leave_nothing() {
+fn a_thousand_waits_cancelled_in_seven_orders_leave_no_state() {
     const COUNT: usize = 1000;
     let strides = [1, COUNT - 1, 7, 501, 333, 999, 617];
     for stride in strides {
-        let mut all = Watched::new();
-        let ids: Vec<WaitId> =
-            (0..COUNT).map(|kind| all.start(kind, Since::Now, Some(500 + kind as u64))).collect();
+        let mut terminal = Terminal::new();
+        let ids: Vec<WaitId> = (0..COUNT)
+            .map(|kind| terminal.start(kind, Since::Now, Some(500 + kind as u64)))
+            .collect();
         for i in 0..COUNT {
-            all.cancel(ids[i * stride % COUNT]);
+            terminal.cancel(ids[i * stride % COUNT]);
             match i % 100 {
-                20 => all.print("one\r\n", false),
-                40 => all.print("two DONE\r\x1b[K", i % 200 < 100),
-                60 => all.pass(30),
+                20 => terminal.print("one\r\n", false),
+                40 => terminal.print("two DONE\r\x1b[K", i % 200 < 100),
+                60 => terminal.pass(30),
                 _ => {}
             }
         }
-        ids.iter().for_each(|id| all.cancel(*id));
-        all.check_nothing_left();
+        ids.iter().for_each(|id| terminal.cancel(*id));
+        terminal.check_clean();
     }
 }
 
-/// Something that happens while waits come and go.
+/// An event while waits start and end.
 #[derive(Clone, Debug)]
 enum Step {
     Start(usize, Since, Option<u64>),
-    /// One of those that were ever started, also one that is over.
+    /// Cancels any wait that was started, even one that has ended.
     Cancel(prop::sample::Index),
     Print(&'static str, bool),
     Type(&'static str),
@@ -196,7 +196,7 @@ enum Step {
     Resize(usize, usize),
     Unread(bool),
     Pending(bool),
-    Look(Activity),
+    Sample(Activity),
 }
 
 fn activity() -> impl Strategy<Value = Activity> {
@@ -243,38 +243,38 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (1usize..30, 1usize..6).prop_map(|(cols, rows)| Step::Resize(cols, rows)),
         1 => any::<bool>().prop_map(Step::Unread),
         1 => any::<bool>().prop_map(Step::Pending),
-        2 => activity().prop_map(Step::Look),
+        2 => activity().prop_map(Step::Sample),
     ]
 }
 
 proptest! {
     #[test]
-    fn waits_end_once_or_are_cancelled_whatever_happens_meanwhile(
+    fn every_wait_ends_once_or_is_cancelled(
         steps in prop::collection::vec(step(), 0..120), ends in 0..3
     ) {
-        let mut all = Watched::new();
+        let mut terminal = Terminal::new();
         let mut ids = Vec::new();
         for step in steps {
             match step {
-                Step::Start(kind, since, timeout) => ids.push(all.start(kind, since, timeout)),
-                Step::Cancel(which) if !ids.is_empty() => all.cancel(*which.get(&ids)),
+                Step::Start(kind, since, timeout) => ids.push(terminal.start(kind, since, timeout)),
+                Step::Cancel(which) if !ids.is_empty() => terminal.cancel(*which.get(&ids)),
                 Step::Cancel(_) => {}
-                Step::Print(text, drained) => all.print(text, drained),
-                Step::Type(text) => all.session.handle_input(at(all.now), text, EchoSource::Terminal),
-                Step::Pass(ms) => all.pass(ms),
-                Step::Resize(cols, rows) => all.session.resize(at(all.now), cols, rows),
-                Step::Unread(unread) => all.session.handle_input_unread(at(all.now), unread),
-                Step::Pending(more) => all.session.handle_input_pending(at(all.now), more),
-                Step::Look(activity) => all.session.handle_activity(at(all.now), activity),
+                Step::Print(text, drained) => terminal.print(text, drained),
+                Step::Type(text) => terminal.session.handle_input(at(terminal.now), text, EchoSource::Terminal),
+                Step::Pass(ms) => terminal.pass(ms),
+                Step::Resize(cols, rows) => terminal.session.resize(at(terminal.now), cols, rows),
+                Step::Unread(unread) => terminal.session.handle_input_unread(at(terminal.now), unread),
+                Step::Pending(more) => terminal.session.handle_input_pending(at(terminal.now), more),
+                Step::Sample(activity) => terminal.session.handle_activity(at(terminal.now), activity),
             }
-            all.check();
+            terminal.check();
         }
         match ends {
-            0 => ids.iter().rev().for_each(|id| all.cancel(*id)),
-            1 => all.session.handle_exit(at(all.now), Exit::Code(0)),
-            _ => all.session.handle_close(at(all.now)),
+            0 => ids.iter().rev().for_each(|id| terminal.cancel(*id)),
+            1 => terminal.session.handle_exit(at(terminal.now), Exit::Code(0)),
+            _ => terminal.session.handle_close(at(terminal.now)),
         }
-        all.check();
-        all.check_nothing_left();
+        terminal.check();
+        terminal.check_clean();
     }
 }

@@ -1,6 +1,6 @@
-//! Runs scripts of events on a clock that jumps from wake to wake.
+//! Runs scripts of events on a simulated clock, which jumps from event to event.
 //!
-//! A script is a list of moments and events; the log names each wait that ended, when, and how.
+//! A script is a list of times in milliseconds and events. The log has a line for each wait that ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,23 +16,25 @@ use awaitty_core::{
 pub(crate) enum Do {
     /// The program prints, and all of it is read.
     Print(&'static str),
-    /// The program prints, and more is to be read.
+    /// The program prints, and not all of it is read.
     PrintPart(&'static str),
-    /// Somebody types, and the terminal echoes.
+    /// Input is written, and the line discipline echoes it.
     Type(&'static str),
-    /// A wait starts, for so long.
+    /// A wait starts, with a timeout in milliseconds.
     Wait(Condition, Since, u64),
     /// The program reads all input, or leaves some unread.
     Unread(bool),
-    /// Some input was handed over, and more is to be, or not.
+    /// Some input was written; `true` if more is still to be written.
     Pending(bool),
-    /// The driver reports what the foreground job does.
+    /// The driver reports a sample of the foreground job.
     Job(Activity),
-    /// A shell starts whose nonce is `n`.
+    /// A shell starts, with the nonce `n`.
     Trust,
-    /// A shell whose nonce is `n` shows this prompt.
+    /// A shell with the nonce `n` shows this prompt.
     Shell(&'static str),
+    /// The program exits with that status.
     Exit(i32),
+    /// The session is closed.
     Close,
 }
 
@@ -42,7 +44,7 @@ pub(crate) const COLS: usize = 30;
 pub(crate) const ROWS: usize = 5;
 
 pub(crate) fn pattern(text: &str) -> Arc<Pattern> {
-    Arc::new(Pattern::new(text, "").expect("the test's pattern is right"))
+    Arc::new(Pattern::new(text, "").expect("the pattern of the test is valid"))
 }
 
 pub(crate) fn text(text: &str) -> Condition {
@@ -65,15 +67,15 @@ pub(crate) fn settled(ms: u64) -> Condition {
     Condition::Settled(Duration::from_millis(ms))
 }
 
-/// How a wait ended, in words.
-pub(crate) fn say(now: u64, ended: &WaitEnded) -> String {
-    let mut said = format!("@{now} w{} {:?}", ended.id.0, ended.outcome);
+/// Returns the line of the log for a wait that ended.
+pub(crate) fn log_line(now: u64, ended: &WaitEnded) -> String {
+    let mut line = format!("@{now} w{} {:?}", ended.id.0, ended.outcome);
     match &ended.finding {
         Finding::Text { found, fresh, visible, in_newer_frame } => {
             if let Some(found) = found {
-                said += &format!(" {:?} line {}", found.text, found.line.0);
+                line += &format!(" {:?} line {}", found.text, found.line.0);
             }
-            said += match (fresh, visible) {
+            line += match (fresh, visible) {
                 (true, true) => " fresh",
                 (true, false) => " fresh, no longer visible",
                 (false, true) if *in_newer_frame => " stale, in a newer frame",
@@ -81,30 +83,30 @@ pub(crate) fn say(now: u64, ended: &WaitEnded) -> String {
                 (false, false) => "",
             };
         }
-        Finding::Gone(found) => said += if found.is_some() { " still there" } else { " gone" },
+        Finding::Gone(found) => line += if found.is_some() { " still there" } else { " gone" },
         Finding::Change { changed, stable, style_changed, last_change, busy_rows } => {
-            said += &format!(" changed={changed} stable={stable} style={style_changed}");
+            line += &format!(" changed={changed} stable={stable} style={style_changed}");
             if let Some(ago) = last_change.filter(|_| !stable) {
-                said += &format!(" last={} rows={busy_rows:?}", ago.as_millis());
+                line += &format!(" last={} rows={busy_rows:?}", ago.as_millis());
             }
         }
         Finding::Settled { settled, changed, busy } => {
-            said += &format!(" settled={settled} changed={changed}");
-            said += if *busy { " busy" } else { "" };
+            line += &format!(" settled={settled} changed={changed}");
+            line += if *busy { " busy" } else { "" };
         }
-        Finding::Ready(Some(evidence)) => said += &format!(" {evidence:?}"),
+        Finding::Ready(Some(evidence)) => line += &format!(" {evidence:?}"),
         Finding::Exit | Finding::Command | Finding::Ready(None) => {}
     }
     if let Some(Exit::Code(code)) = ended.exit {
-        said += &format!(" exit {code}");
+        line += &format!(" exit {code}");
     }
     if ended.history_truncated {
-        said += " truncated";
+        line += " truncated";
     }
-    said
+    line
 }
 
-/// Runs a script until nothing is left to wake for.
+/// Runs a script until no event and no timer is left, and returns the log.
 pub(crate) fn run(script: &[(u64, Do)]) -> Vec<String> {
     let mut session = Session::new(Time::from_ms(0), COLS, ROWS, 20);
     let mut log = Vec::new();
@@ -128,7 +130,7 @@ pub(crate) fn run(script: &[(u64, Do)]) -> Vec<String> {
             session.handle_time(time);
         }
         assert!(session.poll_wake().is_none_or(|wake| wake > time) || script.peek().is_some());
-        log.extend(session.poll_ended().iter().map(|ended| say(now, ended)));
+        log.extend(session.poll_ended().iter().map(|ended| log_line(now, ended)));
     }
 }
 
@@ -162,6 +164,7 @@ fn act(session: &mut Session, now: Time, what: &Do, log: &mut Vec<String>) {
     }
 }
 
+/// Checks the log of a script.
 pub(crate) fn check(script: &[(u64, Do)], expected: &[&str]) {
     assert_eq!(run(script), expected, "{script:#?}");
 }

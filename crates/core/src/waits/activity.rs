@@ -1,15 +1,15 @@
-//! Describes the activity of the foreground job, as the kernel sees it, and for how long a wait relies on it.
+//! The activity of the foreground job, as the kernel shows it, and the times that conditions combine it with.
 //!
-//! The driver samples the kernel and reports an [`Activity`]. The session decides on its own clock what that means for
-//! `ready`, `settled`, `asks` and the rest between two steps.
+//! The driver samples the kernel and reports an [`Activity`]. The conditions in `conditions/job.rs` and
+//! `conditions/quiet.rs` judge by it.
 
 use std::time::Duration;
 
-/// Time that a program gets to react to input before `ready` takes a screen without a change for the reaction.
+/// Time that a program gets to react to input before `ready` is met although the screen did not change.
 pub const REACTION_GRACE: Duration = Duration::from_millis(100);
 
-/// Time for which two samples must agree that the job is at rest. The kernel hands output over a moment after the
-/// program wrote it, so a sample can be ahead of the screen.
+/// Time for which two samples must agree that the job is at rest. The kernel delivers output slightly after the program wrote
+/// it, so a sample can be ahead of the screen.
 pub const REST_CONFIRM: Duration = Duration::from_millis(2);
 
 /// Quiet after which a program that polls its terminal with a timeout, or next to other threads, is ready. It is longer
@@ -20,29 +20,29 @@ pub const POLL_QUIET: Duration = Duration::from_millis(150);
 /// long for its first screen.
 pub const BLANK_QUIET: Duration = Duration::from_secs(1);
 
-/// Quiet that stands for evidence where the kernel cannot see the program.
+/// Quiet that replaces evidence where the kernel does not show the program.
 pub const UNSEEN_QUIET: Duration = Duration::from_secs(1);
 
-/// Quiet after which `settled` answers although the program is busy.
+/// Quiet after which `settled` is met although the program is busy.
 pub const BUSY_MAX: Duration = Duration::from_secs(3);
 
-/// Quiet after which a command that blocks in a read of its terminal asks something.
+/// Quiet after which a command that blocks in a read of its terminal waits for an answer.
 pub const ASKS_QUIET: Duration = Duration::from_millis(300);
 
-/// Quiet after which a command that polls its terminal asks something.
+/// Quiet after which a command that polls its terminal waits for an answer.
 pub const ASKS_POLL_QUIET: Duration = Duration::from_secs(2);
 
 /// Time for which a program on the alternate screen waits for input until it counts as a full-screen program. Between two
-/// programs a shell may wait for input for a moment.
+/// programs a shell may wait for input briefly.
 pub const STEADY: Duration = Duration::from_millis(100);
 
 /// Time on the alternate screen after which a program counts as a full-screen program although it reads no input, as
 /// `watch` does.
 pub const FULL_SCREEN: Duration = Duration::from_secs(1);
 
-/// First pause between two looks at a busy program; each pause doubles, up to [`LOOK_PAUSE_MAX`].
+/// First pause between two samples of a busy program. It doubles with each sample, up to [`LOOK_PAUSE_MAX`].
 pub(crate) const LOOK_PAUSE_MIN: Duration = Duration::from_millis(2);
-/// See [`LOOK_PAUSE_MIN`].
+/// Longest pause between two samples of a busy program.
 pub(crate) const LOOK_PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// How a thread waits for input from the terminal.
@@ -56,7 +56,7 @@ pub enum TerminalWait {
     TimedPoll,
 }
 
-/// What the threads of the foreground job do.
+/// The state of the threads of the foreground job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Job {
     /// All of them wait without a time limit, or for the terminal.
@@ -75,12 +75,12 @@ pub enum Job {
 pub struct Activity {
     /// How a thread of the job waits for input from the terminal, if one does.
     pub terminal: Option<TerminalWait>,
-    /// What its threads do.
+    /// The state of its threads.
     pub job: Job,
-    /// No thread of the process that waits for the terminal is busy. Others of the job may be, such as what a shell has
-    /// started in the background.
+    /// No thread of the process that waits for the terminal is busy. Other processes of the job may be, such as background
+    /// jobs of a shell.
     pub reader_rests: bool,
-    /// The terminal hands over keys, not lines.
+    /// The terminal is in non-canonical mode: the program reads keys, not lines.
     pub reads_keys: bool,
 }
 

@@ -1,20 +1,18 @@
-//! Judges what changed on the screen since an anchor: text beyond the echo of input, the selection, other styles.
+//! The changes of the screen since an anchor: of text beyond the echo of input, of the selection, of other styles.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::diff::shift_between;
-use crate::frame::Frame;
-use crate::pattern::Pattern;
+use super::Styles;
+use crate::frames::{Frame, shift_between};
 use crate::row::Row;
-use crate::wait::Styles;
-use crate::waits::Anchor;
+use crate::waits::{Anchor, Pattern};
 use crate::{Tick, Time};
 
-/// Rows that were still changing that a result names at the most.
+/// Maximum number of rows in [`ChangeState::busy_rows`].
 const BUSY_ROWS_MAX: usize = 5;
 
-/// The changes that a wait has seen since its anchor.
+/// The changes since the anchor of a wait.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeState {
     /// The text differs from the anchor's by more than the echo of input.
@@ -23,9 +21,9 @@ pub(crate) struct ChangeState {
     selection: bool,
     /// Some style differs.
     pub(crate) style: bool,
-    /// When the text changed last, as far as the wait is concerned.
+    /// When the clock of the wait was last started: by a change of text, or by input.
     pub(crate) changed_at: Time,
-    /// How often it changed.
+    /// How often the text changed.
     pub(crate) count: u32,
     rows: Vec<RowChanges>,
 }
@@ -41,6 +39,11 @@ impl ChangeState {
     /// Returns a state without changes, whose clock starts at `changed_at`.
     pub(crate) fn new(changed_at: Time) -> ChangeState {
         ChangeState { changed_at, ..ChangeState::default() }
+    }
+
+    /// Starts the clock again at `at`, if the text has not changed later.
+    pub(crate) fn restart(&mut self, at: Time) {
+        self.changed_at = self.changed_at.max(at);
     }
 
     /// Returns whether something changed that counts.
@@ -105,8 +108,8 @@ fn is_ignored(text: &str, ignore: &[Arc<Pattern>]) -> bool {
     ignore.iter().any(|pattern| pattern.is_match(text))
 }
 
-/// Returns the rows whose text differs, except those whose text is ignored before and after: the appearance of a spinner
-/// is left out, and the result that replaces it is not.
+/// Returns the rows whose text differs, except those whose text is ignored before and after: a spinner is left out, and the
+/// result that replaces it is not.
 fn changed_rows(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> Vec<usize> {
     let (old, new) = (before.rows(), after.rows());
     let differs = |row: usize| {
@@ -138,8 +141,8 @@ fn selection_changed(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> 
     spans(before) != spans(after)
 }
 
-/// Returns whether the text differs from the anchor's by more than the echo of what was typed, whose cells count as never
-/// drawn, and by more than the scroll that an echoed Enter makes.
+/// Returns whether the text differs from the anchor's by more than the echo of the input, whose cells count as never drawn,
+/// and by more than the scroll that an echoed Enter makes.
 fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) -> bool {
     let old = anchor.frame.rows();
     if old.len() != frame.rows().len() || anchor.frame.cols() != frame.cols() {

@@ -1,8 +1,8 @@
-//! What a command printed, as it looks on a screen: all of it, or its beginning and its end.
+//! The output of a command, as it looks on a screen: all of it, or its start and its end.
 //!
-//! A command may print more than the scrollback keeps, and its beginning is worth as much as its end.
-//! So while one runs, the lines that are dropped from the scrollback go through a [`Clip`], which keeps
-//! so many characters of both ends and counts the rest.
+//! A command may print more than the scrollback keeps, and its start matters as much as its end. So while a command runs,
+//! the lines that the scrollback drops are added to a [`Clip`], which keeps a bounded number of characters of both ends and
+//! counts the rest.
 
 use std::borrow::Cow;
 
@@ -10,30 +10,30 @@ use crate::row::Row;
 use crate::screen::Screen;
 use crate::{Line, Tick};
 
-/// What a command printed.
+/// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// All of it, or its beginning. Rows joined by line feeds, those that were wrapped joined again,
-    /// without blanks at their ends and without blank rows at the end.
+    /// All of it, or its start: rows joined by line feeds, wrapped rows joined to one line, without blanks at the ends of
+    /// rows and without blank rows at the end.
     pub head: String,
-    /// Its end, if something is missing between the two.
+    /// Its end, if characters are missing between the two.
     pub tail: String,
     /// How many characters are missing.
     pub missing: usize,
 }
 
-/// Where a command's output begins.
+/// The start of a command's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) line: Line,
     pub(crate) col: usize,
-    /// What was drawn later is output.
+    /// Cells that were drawn later are output.
     pub(crate) tick: Tick,
-    /// The alternate screen was shown, as somebody left it who was killed; the output is there then.
+    /// The alternate screen was shown, left on by a program that was killed. The output is on it then.
     pub(crate) is_alternate: bool,
 }
 
-/// Where a command's output ends, if more was printed since.
+/// The end of a command's output, if more was printed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) line: Line,
@@ -41,11 +41,11 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// After all that was printed.
+    /// The end of all that was printed.
     pub(crate) const NEWEST: End = End { line: Line(u64::MAX), col: 0 };
 }
 
-/// A text under construction of which the middle may be left out.
+/// A text under construction whose middle may be left out.
 #[derive(Clone, Debug)]
 pub(crate) struct Clip {
     max: usize,
@@ -54,15 +54,15 @@ pub(crate) struct Clip {
     tail: String,
     tail_chars: usize,
     missing: usize,
-    /// Ends of lines that are written when something follows them.
+    /// Line feeds that are written once text follows them.
     line_ends: usize,
-    /// The next row goes on with this line.
-    goes_on: bool,
+    /// The next row continues the line.
+    is_continued: bool,
     is_empty: bool,
 }
 
 impl Clip {
-    /// Nothing yet; at most so many characters of it will be kept.
+    /// Returns an empty text of which at most `max` characters are kept.
     pub(crate) fn new(max: usize) -> Clip {
         Clip {
             max,
@@ -72,23 +72,23 @@ impl Clip {
             tail_chars: 0,
             missing: 0,
             line_ends: 0,
-            goes_on: false,
+            is_continued: false,
             is_empty: true,
         }
     }
 
-    /// Starts again.
+    /// Removes all text.
     pub(crate) fn clear(&mut self) {
         *self = Clip::new(self.max);
     }
 
-    /// Adds a row; `blanks` follow its text where the line goes on behind them.
+    /// Adds a row; `blanks` follow its text if the next row continues its line.
     pub(crate) fn push_row(&mut self, text: &str, blanks: usize, wrapped: bool) {
-        if !self.is_empty && !self.goes_on {
+        if !self.is_empty && !self.is_continued {
             self.line_ends += 1;
         }
         self.is_empty = false;
-        self.goes_on = wrapped;
+        self.is_continued = wrapped;
         if text.is_empty() && !wrapped {
             return;
         }
@@ -114,7 +114,7 @@ impl Clip {
         self.head_chars = self.max;
         self.tail.push_str(&text[split..]);
         self.tail_chars += count - room;
-        // Cut rarely, so that it costs little a line.
+        // The tail is cut only at twice its size, so that a line costs little.
         if self.tail_chars > 2 * self.max {
             let surplus = self.tail_chars - self.max;
             let at = self.tail.char_indices().nth(surplus).map_or(self.tail.len(), |(at, _)| at);
@@ -124,7 +124,7 @@ impl Clip {
         }
     }
 
-    /// What is kept.
+    /// Returns what was kept.
     pub(crate) fn finish(self) -> Output {
         if self.tail.is_empty() {
             return Output { head: self.head, tail: String::new(), missing: 0 };
@@ -140,7 +140,7 @@ impl Clip {
 }
 
 impl Output {
-    /// The two one behind the other.
+    /// Joins this output and the next by a line feed.
     pub(crate) fn join(self, next: Output) -> Output {
         if self.head.is_empty() && self.missing == 0 {
             return next;
@@ -162,7 +162,7 @@ impl Output {
 }
 
 impl Screen {
-    /// What stands on the main screen from a line on, at most `max` characters of it.
+    /// Returns the text on the main screen from a line on, at most `max` characters of it.
     pub(crate) fn output_below(&self, line: Line, max: usize) -> Output {
         let mut clip = Clip::new(max);
         for row in (0..self.rows()).filter(|&row| self.line(row) >= line) {
@@ -174,7 +174,7 @@ impl Screen {
     }
 
     /// Returns what was drawn between the start and the end of a command's output, at most `max` characters of it: on the
-    /// main screen, or if the other was shown at the start, what is left of it there.
+    /// main screen, or if the alternate screen was shown at the start, what is left of it there.
     pub(crate) fn output_between(&self, start: Start, end: End, max: usize) -> Output {
         if start.is_alternate && self.is_alternate() {
             let mut clip = Clip::new(max);
@@ -193,10 +193,10 @@ impl Screen {
         for (line, row) in off {
             push_drawn(&mut clip, &row, line, start, end);
         }
-        // Where the screen was cleared, the output goes on above the place where it began.
+        // After the screen was cleared, the output continues above its start.
         let is_above = |row: &usize| {
             let row = self.main_row(*row);
-            // All of such a row is new; what only stood there has an older cell.
+            // All cells of such a row are new. Older text has an older cell.
             !row.text().is_empty() && (0..row.width()).all(|col| row.tick_at(col) > start.tick)
         };
         let first = (0..self.rows())
@@ -224,10 +224,10 @@ fn push_drawn(clip: &mut Clip, row: &Row, line: Line, start: Start, end: End) {
     clip.push_row(&text, blanks, row.is_wrapped() && !text.is_empty());
 }
 
-/// Returns the text of a row between two columns, with blanks in the place of cells that are older than the tick;
-/// `None` if all of them are.
+/// Returns the text of a row between two columns, with blanks for the cells that are older than the tick; `None` if all of
+/// them are.
 fn drawn_since(row: &Row, from: usize, to: usize, since: Tick) -> Option<Cow<'_, str>> {
-    // What was never drawn is blank, or the echo of what was typed.
+    // Cells that were never drawn are blank, or the echo of input.
     let is_old = |tick: Tick| tick.0 > 0 && tick <= since;
     if row.newest_tick(from, to) <= since && row.ticks().iter().any(|span| is_old(span.value)) {
         return None;
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_edge_nothing_is_missing_and_one_more_loses_the_middle() {
+    fn one_character_over_the_limit_drops_the_middle() {
         assert_eq!(clip(9, &["abcd", "efgh"]).head, "abcd\nefgh");
         let cut = clip(8, &["abcd", "efgh"]);
         assert_eq!((cut.head.as_str(), cut.tail.as_str(), cut.missing), ("abcd", "efgh", 1));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_the_scrollback_dropped_are_there_and_wrapped_ones_are_joined() {
+    fn lines_dropped_by_the_scrollback_are_kept_and_wrapped_lines_joined() {
         let (mut screen, start) = screen("$ cmd\r\n");
         let long = "0123456789".repeat(7);
         let lines: Vec<String> = (0..50).map(|i| format!("line {i}")).collect();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_screen_shows_what_came_after() {
+    fn after_a_clear_only_later_output_is_kept() {
         let (mut screen, start) = screen("1\r\n2\r\n3\r\n$ cmd\r\n");
         screen.feed(b"before\x1b[H\x1b[2Jafter\r\n");
         assert_eq!(screen.output_between(start, End::NEWEST, 1000).head, "after");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_several_bytes_are_output_too() {
+    fn multibyte_characters_are_output() {
         let (mut screen, start) = screen("$ cmd\r\n");
         screen.feed("\u{e4}\r\n\u{20ac}\r\n\u{4e16}\u{754c}!".as_bytes());
         assert_eq!(
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn output_ends_where_its_end_is() {
+    fn output_after_the_end_is_left_out() {
         let (mut screen, start) = screen("old\r\n$ cmd\r\n");
         screen.feed(b"one\r\ntwo");
         let cursor = screen.cursor();

@@ -1,9 +1,9 @@
-//! Where a pattern is in some rows, and which of the matches were drawn since when.
+//! The search for a pattern in rows, with the tick at which each match was drawn.
 
 use std::sync::Arc;
 
-use crate::frame::{Cursor, Frame, Selection};
-use crate::pattern::Pattern;
+use super::Pattern;
+use crate::frames::{Cursor, Frame, Selection};
 use crate::row::Row;
 use crate::screen::Screen;
 use crate::{Line, Tick};
@@ -13,24 +13,24 @@ use crate::{Line, Tick};
 pub struct Match {
     /// The text that matched.
     pub text: String,
-    /// The line in which it begins.
+    /// The line in which it starts.
     pub line: Line,
-    /// The row in which it begins, from 0, if it is on the screen.
+    /// The row in which it starts, from 0, if it is on the screen.
     pub row: Option<usize>,
-    /// What the groups of the pattern matched.
+    /// The text of the capture groups of the pattern.
     pub groups: Vec<Option<String>>,
     /// The newest tick at which a cell of it was drawn.
     pub tick: Tick,
 }
 
-/// A row to search, and where it is.
+/// A row to search, and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) row: Arc<Row>,
     pub(crate) line: Line,
     pub(crate) index: Option<usize>,
-    /// Blanks behind the text that belong to it: those that the program wrote, and on the cursor's row those up to the
-    /// cursor.
+    /// Blanks behind the text that count as part of it: those that the program wrote, and on the cursor's row those up to
+    /// the cursor.
     blanks: usize,
 }
 
@@ -43,8 +43,7 @@ impl Place {
     }
 }
 
-/// The matches of a pattern in some rows, in order. Nothing but their places and ticks is kept until
-/// one is asked for.
+/// The matches of a pattern in some rows, in order. Only their positions and ticks are kept until a match is requested.
 pub(crate) struct Matches<'p> {
     pattern: &'p Pattern,
     haystacks: Vec<Haystack<'p>>,
@@ -58,8 +57,8 @@ struct Found {
 }
 
 impl<'p> Matches<'p> {
-    /// Searches rows as they are displayed, joined by line feeds; then with wrapped rows joined to the rows that they go
-    /// on in; then both again with the blanks at the ends of rows, for patterns such as `">>> $"`.
+    /// Searches the rows in up to four forms: as displayed, joined by line feeds; with wrapped rows joined to the rows that
+    /// continue them; then both again with the blanks at the ends of rows, for patterns such as `">>> $"`.
     pub(crate) fn new(pattern: &'p Pattern, places: &'p [Place]) -> Matches<'p> {
         let is_wrapped = places.iter().any(|place| place.row.is_wrapped());
         let has_blanks = pattern.matches_blanks() && places.iter().any(|place| place.blanks > 0);
@@ -80,23 +79,23 @@ impl<'p> Matches<'p> {
         Matches { pattern, haystacks, found }
     }
 
-    /// The newest tick of any match; `None` if there is none.
+    /// Returns the newest tick of any match; `None` if there is none.
     pub(crate) fn newest_tick(&self) -> Option<Tick> {
         self.found.iter().map(|found| found.tick).max()
     }
 
-    /// The first match that has a cell drawn after `since`.
+    /// Returns the first match that has a cell drawn after `since`.
     pub(crate) fn first_since(&self, since: Tick) -> Option<Match> {
         let found = self.found.iter().find(|found| found.tick > since)?;
         self.describe(found)
     }
 
-    /// The first match, whenever it was drawn.
+    /// Returns the first match, whenever it was drawn.
     pub(crate) fn first(&self) -> Option<Match> {
         self.describe(self.found.first()?)
     }
 
-    /// The match with that text, in that line if there are several.
+    /// Returns the match with that text, in that line if there are several.
     pub(crate) fn with_text(&self, text: &str, line: Line) -> Option<Match> {
         let mut same =
             self.found.iter().filter_map(|found| self.describe(found)).filter(|m| m.text == text);
@@ -119,11 +118,11 @@ impl<'p> Matches<'p> {
     }
 }
 
-/// Rows as one text.
+/// Rows joined to one text.
 struct Haystack<'p> {
     places: &'p [Place],
     text: String,
-    /// Where each row's text begins.
+    /// The byte at which the text of each row starts.
     starts: Vec<usize>,
 }
 
@@ -136,7 +135,7 @@ impl<'p> Haystack<'p> {
             text.push_str(place.row.text());
             let goes_on = unwrapped && place.row.is_wrapped();
             if goes_on {
-                // Blanks at the end of a row are part of the line that goes on.
+                // Blanks at the end of a wrapped row are part of its line.
                 push_blanks(&mut text, place.row.end().saturating_sub(place.row.width()));
             } else if padded {
                 push_blanks(&mut text, place.blanks);
@@ -152,8 +151,8 @@ impl<'p> Haystack<'p> {
         self.starts.partition_point(|&start| start <= byte).saturating_sub(1)
     }
 
-    /// The newest tick of the cells from byte `from` to byte `to`; of the whole row for a match of
-    /// nothing, such as `^$`.
+    /// Returns the newest tick of the cells from byte `from` to byte `to`; that of the whole row for an empty match, such
+    /// as of `^$`.
     fn newest_tick(&self, from: usize, to: usize) -> Tick {
         let first = self.place_of(from);
         if from == to {
@@ -194,11 +193,12 @@ fn screen_place(screen: &Screen, row: usize) -> Place {
     Place::new(screen.row(row), screen.line(row), Some(row), Some(screen.cursor()))
 }
 
+/// Returns the rows of a screen.
 pub(crate) fn screen_places(screen: &Screen) -> Vec<Place> {
     (0..screen.rows()).map(|row| screen_place(screen, row)).collect()
 }
 
-/// The rows that were drawn since the last look, with the rest of the lines that they belong to.
+/// Returns the rows that were drawn since the last search, with the rest of the lines that they belong to.
 pub(crate) fn drawn_places(screen: &Screen) -> Vec<Place> {
     drawn_rows(screen).map(|row| screen_place(screen, row)).collect()
 }
@@ -217,10 +217,10 @@ fn drawn_rows(screen: &Screen) -> impl Iterator<Item = usize> + '_ {
     lines.filter(move |rows| rows.clone().any(drawn)).flatten()
 }
 
-/// The text of the rows that were drawn since the last look, in the forms that [`Matches`] searches. Most looks find
-/// nothing, and need no more of the rows than this.
+/// The text of the rows that were drawn since the last search, in the forms that [`Matches`] searches. Most searches find
+/// nothing and need no more of the rows than this.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Glance {
+pub(crate) struct DrawnText {
     plain: Forms,
     /// With the blanks at the ends of rows, where there are any and a pattern can match them.
     padded: Forms,
@@ -229,7 +229,7 @@ pub(crate) struct Glance {
     rows: usize,
 }
 
-/// Rows as they are displayed, and with wrapped rows joined.
+/// Rows as displayed, and with wrapped rows joined.
 #[derive(Clone, Debug, Default)]
 struct Forms {
     displayed: String,
@@ -242,12 +242,12 @@ impl Forms {
         self.unwrapped.clear();
     }
 
-    /// Begins a row; `goes_on` if it continues the row before.
-    fn begin_row(&mut self, is_first: bool, goes_on: bool) {
+    /// Starts a row, which may continue the row before.
+    fn start_row(&mut self, is_first: bool, continues: bool) {
         if !is_first {
             self.displayed.push('\n');
         }
-        if !goes_on {
+        if !continues {
             self.unwrapped.push('\n');
         }
     }
@@ -257,16 +257,16 @@ impl Forms {
     }
 }
 
-impl Glance {
-    /// Looks at a screen; at the blanks at the ends of rows, too, if `wants_blanks`.
-    pub(crate) fn take(&mut self, screen: &Screen, wants_blanks: bool) {
+impl DrawnText {
+    /// Reads the drawn rows of a screen, with the blanks at the ends of rows if `wants_blanks`.
+    pub(crate) fn read(&mut self, screen: &Screen, wants_blanks: bool) {
         self.plain.clear();
         self.padded.clear();
         (self.is_wrapped, self.has_blanks, self.rows) = (false, false, 0);
         let cursor = screen.cursor();
         let mut goes_on = true;
         for row in drawn_rows(screen) {
-            self.plain.begin_row(self.rows == 0, goes_on);
+            self.plain.start_row(self.rows == 0, goes_on);
             let from = self.plain.displayed.len();
             let blanks = screen.push_text(row, &mut self.plain.displayed);
             let text = &self.plain.displayed[from..];
@@ -279,7 +279,7 @@ impl Glance {
                     trailing = trailing.max(cursor.col.saturating_sub(screen.row(row).width()));
                 }
                 self.has_blanks |= trailing > 0;
-                self.padded.begin_row(self.rows == 0, continues);
+                self.padded.start_row(self.rows == 0, continues);
                 self.padded.displayed.push_str(text);
                 push_blanks(&mut self.padded.displayed, trailing);
                 self.padded.unwrapped.push_str(text);
@@ -291,12 +291,12 @@ impl Glance {
         }
     }
 
-    /// Tells whether nothing was drawn.
+    /// Returns whether nothing was drawn.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Tells whether a pattern matches anywhere in them.
+    /// Returns whether a pattern matches anywhere in it.
     pub(crate) fn has(&self, pattern: &Pattern) -> bool {
         let is_padded = self.has_blanks && pattern.matches_blanks();
         self.plain.has(pattern, self.is_wrapped)
@@ -304,19 +304,20 @@ impl Glance {
     }
 }
 
-/// The lines that left the screen, from a number on, and the rows of the screen.
+/// Returns the lines in the scrollback, from a number on, and the rows of the screen.
 pub(crate) fn all_places(screen: &Screen, from: Line) -> Vec<Place> {
     let lines = screen.scrollback();
     let mut rows: Vec<(Line, Row)> =
         (lines.position(from)..lines.len()).filter_map(|i| lines.get(i)).collect();
     if let Some((_, last)) = rows.last_mut() {
-        // What it went on in may have been erased or moved away since.
+        // The row that continued it may have been erased or moved since.
         last.wrapped &= screen.is_top_continued();
     }
     let off = rows.into_iter().map(|(line, row)| Place::new(Arc::new(row), line, None, None));
     off.chain(screen_places(screen)).collect()
 }
 
+/// Returns the rows of a frame.
 pub(crate) fn frame_places(frame: &Frame) -> Vec<Place> {
     let rows = frame.rows().iter().enumerate();
     rows.map(|(i, row)| Place::new(Arc::clone(row), frame.line(i), Some(i), Some(frame.cursor())))
@@ -328,7 +329,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_glance_has_the_text_that_is_searched() {
+    fn drawn_text_equals_the_text_that_is_searched() {
         for bytes in [
             "",
             "plain  \r\n\r\n  two",
@@ -343,11 +344,11 @@ mod tests {
             screen.feed(b"before\r\n");
             screen.advance_tick();
             screen.feed(bytes.as_bytes());
-            let mut glance = Glance::default();
-            glance.take(&screen, true);
+            let mut drawn = DrawnText::default();
+            drawn.read(&screen, true);
             let places = drawn_places(&screen);
-            assert_eq!(glance.rows, places.len(), "{bytes:?}");
-            for (forms, padded) in [(&glance.plain, false), (&glance.padded, true)] {
+            assert_eq!(drawn.rows, places.len(), "{bytes:?}");
+            for (forms, padded) in [(&drawn.plain, false), (&drawn.padded, true)] {
                 let text = |unwrapped: bool| Haystack::new(&places, unwrapped, padded).text;
                 assert_eq!(forms.displayed, text(false), "{bytes:?}");
                 assert_eq!(forms.unwrapped, text(true), "{bytes:?}");

@@ -1,51 +1,55 @@
-//! What shells say of themselves by marks (OSC 133): whether they are at their prompt, and which
-//! commands they run.
+//! The state of shells, by their marks (OSC 133): whether they are at their prompt, and which commands they run.
 //!
-//! A mark counts only if it carries the nonce of a shell that we trust (`aid=`), so nothing that a
-//! program prints can pass for one. Shells can be nested, as with ssh: each has a level, and a mark of an
-//! outer one means that those inside it are gone.
+//! A mark counts only if it carries the nonce of a trusted shell (`aid=`), so programs cannot forge one. Shells can be
+//! nested, as with ssh: each has a level, and a mark of an outer shell means that the shells inside it have ended.
 //!
-//! A command begins with `C` and ends with `D`, and is *settled* with the `B` of the next prompt: only then
-//! can the shell be given another. One that we deliver is known from the moment it is sent, and ends without
-//! a `C` if there was nothing to run in it.
+//! A command starts with `C` and ends with `D`, and is *settled* with the `B` of the next prompt: only then can the shell
+//! take another. A delivered command is known from the moment it is sent, and ends without a `C` if it had nothing to run.
+
+mod command;
+mod marks;
+mod output;
 
 use std::collections::VecDeque;
 
-use crate::Time;
-use crate::command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
-use crate::marks::Params;
-use crate::output::{Output, Start};
-use crate::screen::Mark;
+pub use command::{COMMAND_TEXT_MAX, Command, CommandId, Delivery, Progress};
+pub use output::Output;
 
-/// Commands of a session that are remembered with their output. An agent asks for the last few.
+pub(crate) use output::{Clip, End, Start};
+
+use crate::Time;
+use crate::screen::Mark;
+use marks::Params;
+
+/// Maximum number of commands that a session remembers, with their output.
 pub const COMMANDS_MAX: usize = 20;
 
-/// What a shell is doing, as far as its marks tell.
+/// The state of a shell, by its marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is known yet.
+    /// It has not printed a mark yet.
     #[default]
     Unknown,
     /// It is about to show its prompt.
     Prompting,
     /// It reads a command at its prompt.
     Prompt,
-    /// Enter was sent to it since.
+    /// It reads a command, and Enter was sent to it since.
     Entered,
-    /// It wants the rest of a command.
+    /// It reads the rest of a command at a continuation prompt.
     Continued,
     /// It runs a command.
     Running,
 }
 
-/// A shell that is trusted.
+/// A trusted shell.
 #[derive(Clone, Debug)]
 struct Level {
     nonce: String,
     phase: Phase,
     command: Option<CommandId>,
     is_half_typed: bool,
-    /// Enters that were sent before the prompt that they will be read at.
+    /// Enters that were sent before the prompt at which they will be read.
     typed_ahead: usize,
     /// The newest end of a command that was read while another program had the terminal.
     deferred_end: Option<Mark>,
@@ -54,14 +58,14 @@ struct Level {
 /// What is to be done after a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reaction {
-    /// A command's output begins here.
-    pub(crate) begins: Option<CommandId>,
-    /// A command's output ends here.
+    /// The output of this command starts here.
+    pub(crate) starts: Option<CommandId>,
+    /// The output of this command ends here.
     pub(crate) ends: Option<CommandId>,
-    /// A command ended that had not begun, and failed: it was shown in so many lines, and what the shell has
-    /// to say of it follows them.
+    /// This command ended without having started: the shell could not parse it. It takes that many lines on the screen, and
+    /// the shell's error message follows them.
     pub(crate) failed: Option<(CommandId, usize)>,
-    /// Something is to be sent to the shell.
+    /// Bytes to be sent to the shell.
     pub(crate) send: Option<Vec<u8>>,
 }
 
@@ -77,19 +81,19 @@ pub(crate) struct Shells {
 }
 
 /// The end of a command that another mark may still correct. A program that knows the nonce can print marks just before it
-/// exits, and the shell's own marks follow. The end is confirmed when the shell is seen to read at its prompt, and when
-/// something is typed there or another command begins.
+/// exits, and the shell's own marks follow. The end is confirmed when the kernel shows that the shell reads at its prompt,
+/// when text is typed there, or when another command starts.
 #[derive(Clone, Debug)]
 struct UnconfirmedEnd {
     id: CommandId,
-    /// Where the part of its output that has ended begins.
+    /// The start of the part of its output that has ended.
     start: Start,
-    /// What it printed before that part.
+    /// Its output before that part.
     before: Output,
 }
 
 impl Shells {
-    /// Trusts the marks with a nonce, of a shell that runs inside of those known so far.
+    /// Trusts the marks with a nonce, of a shell that runs inside those known so far.
     pub(crate) fn trust(&mut self, nonce: &str) {
         if self.level(nonce).is_none() {
             let (phase, command) = (Phase::Unknown, None);
@@ -105,51 +109,51 @@ impl Shells {
         }
     }
 
-    /// The nonce of the innermost shell that has shown a prompt.
+    /// Returns the nonce of the innermost shell that has shown a prompt.
     pub(crate) fn nonce(&self) -> Option<&str> {
         let known = self.levels.iter().rev().find(|level| level.phase != Phase::Unknown);
         known.map(|level| level.nonce.as_str())
     }
 
-    /// Tells whether the innermost shell reads a command at its prompt.
+    /// Returns whether the innermost shell reads a command at its prompt.
     pub(crate) fn is_at_prompt(&self) -> bool {
         self.levels.last().is_some_and(|level| level.phase == Phase::Prompt)
     }
 
-    /// How many shells there are.
+    /// Returns the number of trusted shells.
     pub(crate) fn depth(&self) -> usize {
         self.levels.len()
     }
 
-    /// Tells whether the innermost shell is at or around its prompt, so that what is in the foreground is it.
+    /// Returns whether the innermost shell is at or around its prompt, so that it has the terminal.
     pub(crate) fn has_terminal(&self) -> bool {
         self.levels
             .last()
             .is_some_and(|level| !matches!(level.phase, Phase::Unknown | Phase::Running))
     }
 
-    /// Tells whether the innermost shell wants the rest of a command.
+    /// Returns whether the innermost shell is at a continuation prompt.
     pub(crate) fn is_continued(&self) -> bool {
         self.levels.last().is_some_and(|level| level.phase == Phase::Continued)
     }
 
-    /// Tells whether a command is on its way to the innermost shell.
+    /// Returns whether a command is on its way to the innermost shell.
     pub(crate) fn is_delivering(&self) -> bool {
         let command = self.levels.last().and_then(|level| self.get(level.command?));
         command.is_some_and(|command| command.progress == Progress::Sent)
     }
 
-    /// Tells whether something was typed at the prompt, and no Enter.
+    /// Returns whether text was typed at the prompt without Enter.
     pub(crate) fn is_half_typed(&self) -> bool {
         self.levels.last().is_some_and(|level| level.is_half_typed)
     }
 
-    /// Tells whether Enter was sent to the innermost shell, and it has not said what came of it.
+    /// Returns whether Enter was sent to the innermost shell, and it has not printed a mark since.
     pub(crate) fn is_entered(&self) -> bool {
         self.levels.last().is_some_and(|level| level.phase == Phase::Entered)
     }
 
-    /// Tells whether a shell has ended a command and is on its way back to its prompt.
+    /// Returns whether a shell has ended a command and has not shown its prompt yet.
     pub(crate) fn is_coming_back(&self) -> bool {
         self.levels.last().is_some_and(|level| {
             level.phase == Phase::Prompting
@@ -157,28 +161,28 @@ impl Shells {
         })
     }
 
-    /// The command that runs, of the innermost shell.
+    /// Returns the running command of the innermost shell that runs one.
     pub(crate) fn running(&self) -> Option<&Command> {
         let level = self.levels.iter().rev().find(|level| level.phase == Phase::Running)?;
         self.get(level.command?)
     }
 
-    /// A command, if it is still remembered.
+    /// Returns a command, if it is still remembered.
     pub(crate) fn get(&self, id: CommandId) -> Option<&Command> {
         self.commands.iter().find(|command| command.id == id)
     }
 
-    /// The newest command that somebody wanted to run.
+    /// Returns the newest command that has a text.
     pub(crate) fn last(&self) -> Option<&Command> {
         self.commands.iter().rev().find(|command| !command.text.is_empty())
     }
 
-    /// Where the shell said it was.
+    /// Returns the working directory that a shell reported.
     pub(crate) fn cwd(&self) -> Option<&str> {
         self.cwd.as_deref()
     }
 
-    /// Input was sent.
+    /// Takes in input that is about to be written.
     pub(crate) fn note_input(&mut self, text: &str) {
         self.confirm_end();
         if let Some(level) = self.levels.last_mut()
@@ -196,14 +200,14 @@ impl Shells {
         }
     }
 
-    /// The prompt is there, and what was typed before it is still to be read.
+    /// Notes that input was written before the prompt and is still to be read.
     pub(crate) fn note_unread(&mut self) {
         if let Some(level) = self.levels.last_mut().filter(|level| level.phase == Phase::Prompt) {
             level.phase = Phase::Entered;
         }
     }
 
-    /// A command is about to be delivered.
+    /// Registers a command that is about to be delivered.
     pub(crate) fn start(&mut self, now: Time, delivery: Delivery) -> CommandId {
         self.trust(&delivery.nonce);
         let id = self.add(Command {
@@ -220,7 +224,7 @@ impl Shells {
         id
     }
 
-    /// Gives a command up that the shell did not begin.
+    /// Gives up a command that the shell has not started.
     pub(crate) fn give_up(&mut self, id: CommandId) {
         if let Some(command) = self.get_mut(id).filter(|command| command.progress == Progress::Sent)
         {
@@ -232,14 +236,14 @@ impl Shells {
         }
     }
 
-    /// What is still to be sent of a command, which will not be asked for.
+    /// Takes what is still to be sent of a command, which the shell will not request.
     pub(crate) fn take_rest(&mut self, id: CommandId) -> Vec<u8> {
         let rest = self.get_mut(id).map(|command| std::mem::take(&mut command.rest));
         rest.into_iter().flatten().flatten().collect()
     }
 
-    /// Returns the nonce of a mark that a program could have forged which the shell runs: one that comes while a command
-    /// runs, or that ends a command whose beginning its shell does not announce.
+    /// Returns the nonce of a mark that a command of the shell could have forged: one that comes while a command runs, or
+    /// that ends a command whose start its shell does not announce.
     pub(crate) fn suspect<'m>(&self, mark: &'m Mark) -> Option<&'m str> {
         let nonce = Params::new(&mark.params).aid?;
         let is_suspect = match self.levels[self.level(nonce)?].phase {
@@ -250,9 +254,9 @@ impl Shells {
         is_suspect.then_some(nonce)
     }
 
-    /// Ignores a mark that was read while another program than its shell had the terminal. If it ends a command, it may be
-    /// the shell's although a job of its prompt had the terminal when the mark was read. So it is kept until the shell's
-    /// next mark, which decides.
+    /// Defers a mark that was read while a program other than its shell had the terminal. The end of a command may still be
+    /// genuine: a job of the shell's prompt may have had the terminal when it was read. So it is kept until the shell's next
+    /// mark, which decides.
     pub(crate) fn defer_end(&mut self, mark: Mark) {
         let index = Params::new(&mark.params).aid.and_then(|aid| self.level(aid));
         if let Some(index) = index.filter(|_| mark.kind == 'D') {
@@ -260,8 +264,8 @@ impl Shells {
         }
     }
 
-    /// Returns the deferred end that a mark of the same shell shows to be genuine: its repetition, the prompt or the next
-    /// command, which follow the end. Another end shows that it was forged.
+    /// Takes the deferred end of a command if a mark of the same shell shows that it is genuine: its repetition, the prompt
+    /// or the next command, which follow an end. Another end shows that it was forged.
     pub(crate) fn take_deferred_end(&mut self, mark: &Mark) -> Option<Mark> {
         let params = Params::new(&mark.params);
         let index = self.level(params.aid?)?;
@@ -273,7 +277,7 @@ impl Shells {
         is_genuine.then_some(end)
     }
 
-    /// Confirms the end of the last command: its shell reads at its prompt.
+    /// Confirms the end of the last command.
     pub(crate) fn confirm_end(&mut self) {
         self.unconfirmed = None;
     }
@@ -283,7 +287,7 @@ impl Shells {
         self.unconfirmed.is_some()
     }
 
-    /// Takes back the end of a command that is not confirmed if a mark with another status follows.
+    /// Revokes an unconfirmed end of a command if a mark with another status follows.
     fn reopen(&mut self, index: usize, status: Option<i32>) {
         let is_ended = matches!(self.levels[index].phase, Phase::Prompting | Phase::Prompt);
         let Some(end) =
@@ -299,7 +303,7 @@ impl Shells {
         }
     }
 
-    /// Takes in a mark of a shell; `typed` is what stands on the screen between its prompt and here.
+    /// Takes in a mark of a shell; `typed` returns the text on the screen between its prompt and the mark.
     pub(crate) fn handle(
         &mut self,
         now: Time,
@@ -311,9 +315,9 @@ impl Shells {
         let params = Params::new(&mark.params);
         let Some(index) = params.aid.and_then(|aid| self.level(aid)) else { return reaction };
         if matches!(mark.kind, 'A'..='D') {
-            // The shells inside of this one are gone.
-            for gone in self.levels.split_off(index + 1) {
-                self.lose(gone.command);
+            // The shells inside this one have ended.
+            for ended in self.levels.split_off(index + 1) {
+                self.lose(ended.command);
             }
         }
         match mark.kind {
@@ -329,7 +333,7 @@ impl Shells {
                 let is_sent = self.current(index).is_some_and(|command| command.settle(now));
                 if !is_sent {
                     let level = &mut self.levels[index];
-                    // What was typed ahead will be read at once.
+                    // The shell reads type-ahead at once.
                     level.phase =
                         if level.typed_ahead > 0 { Phase::Entered } else { Phase::Prompt };
                     level.typed_ahead = level.typed_ahead.saturating_sub(1);
@@ -338,10 +342,10 @@ impl Shells {
             }
             'C' => {
                 let text = |params: &Params<'_>| params.cmd.map_or_else(typed, str::to_owned);
-                reaction.begins = Some(self.begin(now, index, chars_max, || text(&params)));
+                reaction.starts = Some(self.start_current(now, index, chars_max, || text(&params)));
             }
             'D' => self.end_current(now, index, &params, chars_max, typed, &mut reaction),
-            // A shell that was asked says what it is.
+            // The answer of a probe: the name of the shell.
             'K' => {
                 if let Some(command) = self.current(index) {
                     command.answer = params.word.map(str::to_owned);
@@ -359,7 +363,7 @@ impl Shells {
                 let command = self.current(index);
                 let is_free = command.as_ref().is_none_or(|command| command.is_over());
                 reaction.send = command.and_then(|command| command.rest.pop_front());
-                // It was asked once too often, and has just said that it is at its prompt.
+                // No command waits for this mark: the shell is at its prompt.
                 if is_free && self.levels[index].phase == Phase::Entered {
                     self.levels[index].phase = Phase::Prompt;
                 }
@@ -369,14 +373,14 @@ impl Shells {
         reaction
     }
 
-    /// The command that a shell is at.
+    /// Returns the command that a shell has sent or running.
     fn current(&mut self, index: usize) -> Option<&mut Command> {
         let id = self.levels[index].command?;
         self.get_mut(id)
     }
 
-    /// A shell begins a command: the one that was delivered, the next part of it, or one that was typed.
-    fn begin(
+    /// Starts a command: the one that was delivered, the next part of it, or one that was typed.
+    fn start_current(
         &mut self,
         now: Time,
         index: usize,
@@ -386,7 +390,7 @@ impl Shells {
         self.levels[index].phase = Phase::Running;
         self.confirm_end();
         if let Some(command) = self.current(index).filter(|command| !command.is_over()) {
-            command.begin(now);
+            command.note_start(now);
             return command.id;
         }
         let text = text().chars().take(COMMAND_TEXT_MAX).collect();
@@ -400,7 +404,7 @@ impl Shells {
         id
     }
 
-    /// A shell has ended its command. Shells without hooks have not told of its beginning.
+    /// Ends the command of a shell. Shells without hooks print no mark at its start, so it may be new.
     fn end_current(
         &mut self,
         now: Time,
@@ -443,20 +447,20 @@ impl Shells {
         }
     }
 
-    /// A command's output begins.
+    /// Sets the start of a command's output. Returns how many characters of it are kept.
     pub(crate) fn set_start(&mut self, id: CommandId, start: Start) -> Option<usize> {
         let command = self.get_mut(id)?;
         command.start = Some(start);
         Some(command.chars_max)
     }
 
-    /// Where a command's output begins that has not ended, and how much of it is kept.
+    /// Returns the start of a command's output that has not ended, and how many characters of it are kept.
     pub(crate) fn open_output(&self, id: CommandId) -> Option<(Start, usize)> {
         let command = self.get(id)?;
         Some((command.start?, command.chars_max))
     }
 
-    /// A command's output has ended.
+    /// Adds the part of a command's output that has ended.
     pub(crate) fn add_output(&mut self, id: CommandId, output: Output) {
         let Some(command) = self.get_mut(id) else { return };
         let (start, before) = (command.start.take(), std::mem::take(&mut command.output));
@@ -464,12 +468,12 @@ impl Shells {
         self.unconfirmed = start.map(|start| UnconfirmedEnd { id, start, before });
     }
 
-    /// What a command printed before the part that is still open.
+    /// Returns what a command printed before the part that is still open.
     pub(crate) fn closed_output(&self, id: CommandId) -> Option<&Output> {
         self.get(id).map(|command| &command.output)
     }
 
-    /// The program has ended, and its shells with it.
+    /// Ends all shells with the program. Returns the command that was running.
     pub(crate) fn end(&mut self) -> Option<CommandId> {
         let running = self.running().map(|command| command.id);
         for level in std::mem::take(&mut self.levels) {
@@ -490,7 +494,7 @@ impl Shells {
         self.last_id += 1;
         command.id = CommandId(self.last_id);
         if self.commands.len() == COMMANDS_MAX {
-            // One that still runs is wanted more than one that is over.
+            // A command that is over is removed first, and only then the oldest that runs.
             let over = self.commands.iter().position(Command::is_over).unwrap_or(0);
             self.commands.remove(over);
         }

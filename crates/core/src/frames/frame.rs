@@ -1,9 +1,9 @@
-//! The screen at one moment that a person could have seen. A frame is never edited.
+//! A frame: the screen at one moment at which it was complete. A frame is never edited.
 
 use std::hash::Hasher;
 use std::sync::Arc;
 
-use crate::annotate;
+use super::annotate;
 use crate::intern::FastHasher;
 use crate::lines::LineNumbers;
 use crate::row::Row;
@@ -11,22 +11,22 @@ use crate::screen::{CursorShape, Screen};
 use crate::style::{Attrs, Color, Style};
 use crate::{Line, Seq, Tick, Time};
 
-/// Where the cursor is and what it looks like. Rows and columns count from 0.
+/// The place and the look of the cursor. Rows and columns count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     /// The row.
     pub row: usize,
     /// The column.
     pub col: usize,
-    /// Tells whether it is shown.
+    /// Whether it is shown.
     pub visible: bool,
     /// Its shape.
     pub shape: CursorShape,
-    /// Tells whether it blinks.
+    /// Whether it blinks.
     pub blinking: bool,
 }
 
-/// Some cells of a row that stand out, such as the chosen entry of a menu, or are not to be seen.
+/// A span of a row that is highlighted, such as the selected entry of a menu, or concealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
     /// The row, from 0.
@@ -55,7 +55,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Takes the screen as it is. Rows that did not change since another frame are shared with it.
+    /// Takes a snapshot of the screen. Frames share the rows that did not change.
     pub(crate) fn new(seq: Seq, time: Time, screen: &Screen) -> Frame {
         let rows: Box<[Arc<Row>]> = (0..screen.rows()).map(|row| screen.row(row)).collect();
         let mut hasher = FastHasher::default();
@@ -84,57 +84,57 @@ impl Frame {
         self.rows.iter().filter(is_left).map(|row| row.bytes()).sum()
     }
 
-    /// The frame's number.
+    /// Returns its number.
     pub fn seq(&self) -> Seq {
         self.seq
     }
 
-    /// When the screen began to look like this.
+    /// Returns since when the screen has looked like this.
     pub fn time(&self) -> Time {
         self.time
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// The rows, from the top.
+    /// Returns the rows, from the top.
     pub fn rows(&self) -> &[Arc<Row>] {
         &self.rows
     }
 
-    /// The absolute number of a row.
+    /// Returns the absolute number of a row.
     pub fn line(&self, row: usize) -> Line {
         self.lines.number(row)
     }
 
-    /// The cursor.
+    /// Returns the cursor.
     pub fn cursor(&self) -> Cursor {
         self.cursor
     }
 
-    /// Tells whether it shows the alternate screen.
+    /// Returns whether it shows the alternate screen.
     pub fn is_alternate(&self) -> bool {
         self.alternate
     }
 
-    /// Tells whether the whole screen is inverted.
+    /// Returns whether the whole screen is inverted.
     pub fn is_reverse(&self) -> bool {
         self.reverse
     }
 
-    /// The tick that was current when it was taken: cells drawn later have a later one.
+    /// Returns the tick at which it was taken: cells that are drawn later have a later one.
     pub fn tick(&self) -> Tick {
         self.tick
     }
 
-    /// A hash of what is visible, styles included.
+    /// Returns a hash of the visible content, styles included.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// Tells whether a person could not tell the two apart, but for the cursor.
+    /// Returns whether the two look the same, apart from the cursor.
     pub fn looks_like(&self, other: &Frame) -> bool {
         self.hash == other.hash
             && self.cols == other.cols
@@ -143,23 +143,21 @@ impl Frame {
             && self.rows.iter().zip(&other.rows).all(|(a, b)| Arc::ptr_eq(a, b) || a.looks_like(b))
     }
 
-    /// The text: rows joined by line feeds, without blanks at the end of a row and without blank
-    /// rows at the end.
+    /// Returns the text: rows joined by line feeds, without blanks at the end of a row and without blank rows at the end.
     pub fn text(&self) -> String {
         join_rows(self.rows.iter().map(|row| row.text()))
     }
 
-    /// The text with its styles marked, rows joined as in [`text`](Self::text): a run is written
-    /// `[r+]error[/]`, the colour's letter (`k r g y b m c w`, capitals for the bright ones, the
-    /// nearest of the sixteen for others), `:` and the background's, and `+ _ ~ ^ / -` for bold,
-    /// underline, dim, inverse, italic and strike. A `[` of the text is doubled.
+    /// Returns the text with its styles marked, rows joined as in [`text`](Self::text). A run is written `[r+]error[/]`: the
+    /// letter of the colour (`k r g y b m c w`, capitals for the bright ones, the nearest of the sixteen for others), then
+    /// `+ _ ~ ^ / -` for bold, underline, dim, inverse, italic and strike, then `:` and the letter of the background. A `[`
+    /// of the text is doubled.
     pub fn annotated(&self) -> String {
         let rows: Vec<String> = self.rows.iter().map(|row| annotate::row(row)).collect();
         join_rows(rows.iter().map(String::as_str))
     }
 
-    /// The highlighted spans: text that is inverted or has a background of its own, and stands out
-    /// from the rows above and below.
+    /// Returns the highlighted spans: text that is inverted or has its own background, unlike the rows above and below.
     pub fn selection(&self) -> Vec<Selection> {
         let mut found = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
@@ -168,7 +166,7 @@ impl Frame {
                 let shade = shade(row.style_at(from));
                 let differs = |other: Option<&Arc<Row>>| {
                     other.is_none_or(|other| {
-                        (from..to).all(|c| super::frame::shade(other.style_at(c)) != shade)
+                        (from..to).all(|c| self::shade(other.style_at(c)) != shade)
                     })
                 };
                 let above = index.checked_sub(1).and_then(|above| self.rows.get(above));
@@ -180,8 +178,8 @@ impl Frame {
         found
     }
 
-    /// The spans of text that a person does not see, in the colours that the screen has now: concealed,
-    /// or as good as of the colour behind them. A reader of the text alone would take them for shown.
+    /// Returns the spans of text that are not visible in the current colours of the screen: concealed, or nearly of the
+    /// colour behind them. The text alone does not show that.
     pub fn concealed(&self, screen: &Screen) -> Vec<Selection> {
         let all = screen.conceals(&Style::default());
         let mut found = Vec::new();
@@ -210,13 +208,13 @@ impl Frame {
     }
 }
 
-/// What the eye takes for the background: the colour behind the text.
+/// Returns the colour behind the text of a style, and whether the style is inverse.
 fn shade(style: Style) -> (bool, Color) {
     let inverse = style.attrs.has(Attrs::INVERSE);
     (inverse, if inverse { style.fg } else { style.bg })
 }
 
-/// The runs of columns that have one background that is not the default.
+/// Returns the runs of columns of one background other than the default.
 fn backgrounds(row: &Row) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     let mut last = None;

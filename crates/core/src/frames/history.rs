@@ -1,28 +1,27 @@
-//! The newest frames of a terminal, in a bounded ring.
+//! The newest frames of a terminal, in a bounded ring buffer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::diff::Diff;
-use crate::frame::Frame;
+use super::{Diff, Frame};
 use crate::screen::Screen;
 use crate::{Seq, Time};
 
-/// Frames kept. At the most that a flood gives, one in 16 ms, they reach back 3 seconds; frames
-/// share their rows, so they cost what changed.
+/// Default number of frames kept. At the highest rate, one per 16 ms, they reach back 3 seconds. Frames share unchanged
+/// rows.
 pub const FRAMES_MAX: usize = 200;
 
-/// Bytes of the rows that only older frames show. 200 frames of 120x40 in colours, of which each changes all rows, have
-/// 9 MB; a program that styles each cell of 1000x500 on its own makes 22 MB with each frame.
+/// Maximum size in bytes of the rows that only older frames show. 200 frames of 120x40 in colours have 9 MB if each changes
+/// all rows; one frame of 1000x500 has 22 MB if each cell has another style.
 pub const FRAMES_BYTES_MAX: usize = 64 << 20;
 
-/// The newest frames, oldest first. There is always one: the blank screen has number 0.
+/// The newest frames, oldest first. It is never empty: the blank screen has number 0.
 #[derive(Clone, Debug)]
 pub struct History {
     frames: VecDeque<Arc<Frame>>,
     /// For each frame but the newest, the bytes of its rows that the next one does not share.
     left_bytes: VecDeque<usize>,
-    /// The sum of them.
+    /// The sum of `left_bytes`.
     bytes: usize,
     /// The newest of the frames that were dropped.
     dropped: Option<Arc<Frame>>,
@@ -30,6 +29,7 @@ pub struct History {
 }
 
 impl History {
+    /// Returns a history of the blank screen.
     pub(crate) fn new(now: Time, screen: &Screen) -> History {
         let blank = Arc::new(Frame::new(Seq(0), now, screen));
         History {
@@ -41,9 +41,9 @@ impl History {
         }
     }
 
-    /// Takes a frame of the screen. Its number grows only if something visible changed; else it
-    /// takes the place of the newest, whose cells may have been drawn again and whose cursor may
-    /// have moved. Returns the frame, and whether it is a new one.
+    /// Takes a frame of the screen. It gets a new number only if something visible changed. Otherwise it replaces the newest
+    /// frame, because cells may have been drawn again and the cursor may have moved. Returns the frame, and whether it has
+    /// a new number.
     pub(crate) fn take(&mut self, now: Time, screen: &Screen) -> (Arc<Frame>, bool) {
         let newest = self.newest();
         let mut frame = Frame::new(newest.seq(), newest.time(), screen);
@@ -66,7 +66,7 @@ impl History {
         (frame, changed)
     }
 
-    /// Keeps at most so many frames, fewer if their rows have more than [`FRAMES_BYTES_MAX`], and one in any case.
+    /// Keeps at most `max` frames, fewer if their rows exceed [`FRAMES_BYTES_MAX`], and at least one.
     pub(crate) fn keep(&mut self, max: usize) {
         self.max = max.max(1);
         while self.frames.len() > self.max || self.bytes > FRAMES_BYTES_MAX {
@@ -75,33 +75,33 @@ impl History {
         }
     }
 
-    /// The newest frame.
+    /// Returns the newest frame.
     pub fn newest(&self) -> &Arc<Frame> {
         self.frames.back().expect("there is always a frame")
     }
 
-    /// The oldest frame that is kept.
+    /// Returns the oldest frame that is kept.
     pub fn oldest(&self) -> &Arc<Frame> {
         self.frames.front().expect("there is always a frame")
     }
 
-    /// The newest of the frames that are kept no more, if there are any.
+    /// Returns the newest of the frames that were dropped, if any were.
     pub(crate) fn dropped(&self) -> Option<&Arc<Frame>> {
         self.dropped.as_ref()
     }
 
-    /// A frame, if it is still kept.
+    /// Returns a frame, if it is still kept.
     pub fn get(&self, seq: Seq) -> Option<&Arc<Frame>> {
         let at = seq.0.checked_sub(self.oldest().seq().0)?;
         self.frames.get(usize::try_from(at).ok()?)
     }
 
-    /// The frames that are kept, oldest first.
+    /// Returns the frames that are kept, oldest first.
     pub fn frames(&self) -> impl DoubleEndedIterator<Item = &Arc<Frame>> + ExactSizeIterator {
         self.frames.iter()
     }
 
-    /// What changed since a frame; `None` if it is not kept or had another size.
+    /// Returns the changes since a frame; `None` if it is not kept or had another size.
     pub fn diff_since(&self, seq: Seq) -> Option<Diff> {
         Diff::new(self.get(seq)?, self.newest())
     }

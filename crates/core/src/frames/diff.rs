@@ -1,19 +1,19 @@
-//! Finds what changed between two frames, in the fewest rows: a scroll is one number, not forty rows.
+//! The difference of two frames, in as few rows as possible: a scroll is one number instead of forty rows.
 //!
-//! The law: shift the old rows up by `scrolled` (down if negative), blanks coming in; then set each
-//! row in `changes` to its text and style. That gives the new frame, always.
+//! Invariant: shifting the old rows up by `scrolled` (down if negative), with blank rows coming in, and then replacing each
+//! row in `changes` gives the rows of the new frame.
 
 use std::sync::Arc;
 
+use super::{Frame, Selection};
 use crate::Tick;
-use crate::frame::{Frame, Selection};
 use crate::row::{Row, Span};
 use crate::style::Style;
 
-/// What a row of a diff costs besides its text, in characters: its number and what goes with it.
+/// Cost of a row of a diff in addition to its text, in characters.
 const ROW_COST: usize = 4;
 
-/// What a scroll must save to be worth saying: a line or two that merely moved is not one.
+/// Cost of a scroll, in characters: a line or two that moved are not reported as a scroll.
 const SCROLL_COST: usize = 8;
 
 /// How a row changed.
@@ -41,31 +41,31 @@ pub enum SelectionChange {
 /// A row that changed.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// How.
+    /// How it changed.
     pub kind: ChangeKind,
     /// The row, from 0.
     pub row: usize,
     /// The row as it is now.
     pub now: Arc<Row>,
-    /// The columns whose style is another now, for [`ChangeKind::Style`], with that style.
+    /// The columns whose style changed, with the new style, for [`ChangeKind::Style`].
     pub spans: Vec<Span<Style>>,
     /// How its selection changed, if it did.
     pub selection: Option<SelectionChange>,
 }
 
-/// What changed between two frames of the same size.
+/// The difference of two frames of the same size.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
-    /// By how many rows the old screen moved up; all of them if nothing of it is left.
+    /// The number of rows by which the old screen moved up; all of them if nothing of it is left.
     pub scrolled: isize,
-    /// The rows that changed besides.
+    /// The other rows that changed.
     pub changes: Vec<Change>,
-    /// The whole screen was inverted, or is no more.
+    /// The inversion of the whole screen was turned on or off.
     pub reversed: bool,
 }
 
 impl Diff {
-    /// What changed from `old` to `new`; `None` if their sizes differ.
+    /// Returns the changes from `old` to `new`; `None` if their sizes differ.
     pub fn new(old: &Frame, new: &Frame) -> Option<Diff> {
         if old.cols() != new.cols() || old.rows().len() != new.rows().len() {
             return None;
@@ -86,17 +86,17 @@ impl Diff {
         Some(Diff { scrolled, changes, reversed })
     }
 
-    /// Returns whether nothing of the old screen is left where it was, so that all rows are new or blank.
+    /// Returns whether nothing of the old screen is left, so that all rows are new or blank.
     pub fn is_replaced(&self, rows: usize) -> bool {
         self.scrolled.unsigned_abs() >= rows
     }
 
-    /// Tells whether nothing changed.
+    /// Returns whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.scrolled == 0 && self.changes.is_empty() && !self.reversed
     }
 
-    /// The rows of the new frame, made of the old one's.
+    /// Returns the rows of the new frame, made from those of the old one.
     pub fn apply(&self, old: &[Arc<Row>]) -> Vec<Arc<Row>> {
         let blank = Arc::new(Row::default());
         let moved = (0..old.len()).map(|row| shifted(old, self.scrolled, row).unwrap_or(&blank));
@@ -108,7 +108,7 @@ impl Diff {
     }
 }
 
-/// The old row that is at `row` after the shift; `None` where a blank comes in.
+/// Returns the old row that is at `row` after the shift; `None` for a blank row that comes in.
 fn shifted(old: &[Arc<Row>], scrolled: isize, row: usize) -> Option<&Arc<Row>> {
     old.get(row.checked_add_signed(scrolled)?)
 }
@@ -152,7 +152,7 @@ fn selection_change(
     }
 }
 
-/// The columns whose style differs, with the new style.
+/// Returns the columns whose style differs, with the new style.
 fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
     let end = |row: &Row| row.styles().last().map_or(0, |span| span.to);
     let cols = old.map_or(0, end).max(end(new));
@@ -166,11 +166,11 @@ fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
     spans
 }
 
-/// Returns the shift after which the fewest characters have to be said. Saying the whole new screen is one of the
-/// candidates (nothing of the old one is left), so a diff is never larger than that. Any other shift has to be a scroll.
+/// Returns the shift that makes the smallest diff. One candidate is a shift by all rows, which reports the whole new screen,
+/// so a diff is never larger than that. Any other shift has to be a scroll.
 pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
     let is_same_screen = old.is_alternate() == new.is_alternate();
-    // A full-screen program may draw the rows again that it scrolls.
+    // A full-screen program may draw the rows that it scrolls again.
     let drawn_until = if new.is_alternate() { None } else { Some(old.tick()) };
     let (old, new) = (old.rows(), new.rows());
     let rows = new.len() as isize;
@@ -182,7 +182,7 @@ pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
                 None => new.is_blank(),
             };
             if !same {
-                // A run of rows that are blank now is named in one line.
+                // A run of rows that are blank now is reported as one line.
                 sum += if new.is_blank() { 1 } else { new.text().len() + ROW_COST };
             }
             if sum >= limit {
@@ -192,7 +192,7 @@ pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
         sum
     };
     let (mut best, mut least) = (0, cost(0, usize::MAX));
-    // Among equals the first wins: nothing moved, nothing is left, the least move.
+    // Among candidates of equal cost the first wins: no shift, all rows, the smallest shift.
     let candidates = [rows].into_iter().chain((1..rows).flat_map(|n| [n, -n]));
     for scrolled in candidates {
         if least == 0 {
@@ -201,8 +201,8 @@ pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
         if scrolled != rows && !(is_same_screen && has_moved(old, new, scrolled, drawn_until)) {
             continue;
         }
-        let said = if scrolled == rows { 0 } else { SCROLL_COST };
-        let cost = cost(scrolled, least) + said;
+        let extra = if scrolled == rows { 0 } else { SCROLL_COST };
+        let cost = cost(scrolled, least) + extra;
         if cost < least {
             (best, least) = (scrolled, cost);
         }

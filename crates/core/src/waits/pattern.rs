@@ -1,4 +1,4 @@
-//! A caller's pattern, compiled once: linear in time, bounded in size, and it knows how far it looks.
+//! A pattern of a caller: a compiled regular expression of bounded size, with what it can match.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::ast;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// Bytes of a pattern. Longer ones are lists that belong into a program.
+/// Maximum length of a pattern in bytes.
 pub const PATTERN_MAX: usize = 4 * 1024;
 
-/// Bytes of a compiled pattern, so that `a{1000}{1000}` cannot take our memory.
+/// Maximum size of a compiled pattern in bytes, against patterns such as `a{1000}{1000}`.
 pub const PATTERN_COMPILED_MAX: usize = 1 << 20;
 
-/// Flags that JavaScript has and that mean nothing here; accepted because callers send them.
+/// Flags of JavaScript that have no meaning here. They are accepted because callers send them.
 const FLAGS_IGNORED: &str = "gyud";
 
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// The pattern itself; the text says what is wrong and where.
+    /// The pattern itself; the text says what is wrong, and at which byte.
     Pattern(String),
     /// A flag that is not known.
     Flags(String),
@@ -50,7 +50,7 @@ impl Pattern {
     /// Compiles a pattern with flags, any of `i m s x U`.
     ///
     /// # Errors
-    /// If the pattern or a flag makes no sense, or is too large; the text says what to do.
+    /// If the pattern or a flag is invalid, or the pattern is too large. The text says what to do.
     pub fn new(pattern: &str, flags: &str) -> Result<Pattern, PatternError> {
         Pattern::limited(pattern, flags, PATTERN_MAX, PATTERN_COMPILED_MAX)
     }
@@ -58,7 +58,7 @@ impl Pattern {
     /// As [`new`](Self::new), of at most `max` bytes, and `compiled_max` once compiled.
     ///
     /// # Errors
-    /// As there.
+    /// As [`new`](Self::new).
     pub fn limited(
         pattern: &str,
         flags: &str,
@@ -102,26 +102,27 @@ impl Pattern {
         Ok(Pattern { regex, text, flags, source, crosses_rows: crosses_rows(&hir), matches_blanks })
     }
 
-    /// The pattern as it was given.
+    /// Returns the pattern as it was passed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The flags as they were given.
+    /// Returns the flags as they were passed.
     pub fn flags(&self) -> &str {
         &self.flags
     }
 
+    /// Returns the compiled pattern.
     pub(crate) fn regex(&self) -> &Regex {
         &self.regex
     }
 
-    /// What makes two patterns the same.
+    /// Returns the key of the pattern: equal patterns have equal keys.
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
 
-    /// Tells whether a match can depend on more than one row.
+    /// Returns whether a match can depend on more than one row.
     pub(crate) fn crosses_rows(&self) -> bool {
         self.crosses_rows
     }
@@ -131,18 +132,18 @@ impl Pattern {
         self.matches_blanks
     }
 
-    /// Returns where in a text its first match begins, in bytes.
+    /// Returns the byte of a text at which its first match starts.
     pub fn find(&self, text: &str) -> Option<usize> {
         self.regex.find(text).map(|found| found.start())
     }
 
-    /// Tells whether it matches anywhere in a text.
+    /// Returns whether it matches anywhere in a text.
     pub fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
 }
 
-/// What is wrong with a pattern, with the place and, for what we do not have, the way around it.
+/// Returns what is wrong with a pattern, with the position and, for an unsupported feature, the alternative.
 fn explain(pattern: &str, error: &regex_syntax::Error) -> String {
     let (what, at) = match error {
         regex_syntax::Error::Parse(error) => {
@@ -180,7 +181,7 @@ fn explain_size(error: &regex::Error, max: usize) -> String {
     }
 }
 
-/// Returns whether a match can hold a line feed, or depends on where the whole text begins or ends.
+/// Returns whether a match can hold a line feed, or depends on the start or the end of the whole text.
 fn crosses_rows(hir: &Hir) -> bool {
     let looks = hir.properties().look_set();
     looks.contains(Look::Start) || looks.contains(Look::End) || matches_char(hir, '\n')
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_know_whether_they_cross_rows() {
+    fn patterns_that_cross_rows_are_detected() {
         let crosses =
             |pattern: &str, flags: &str| Pattern::new(pattern, flags).map(|p| p.crosses_rows());
         for pattern in ["abc", "^a.*b$", "a+|b?", r"\d+%", r"\bfoo\b", "[a-z ]"] {
@@ -224,9 +225,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place_and_a_way_on() {
+    fn errors_name_the_position_and_the_fix() {
         let error = |pattern: &str, flags: &str| {
-            Pattern::new(pattern, flags).map(|_| ()).expect_err("it is wrong").to_string()
+            Pattern::new(pattern, flags).map(|_| ()).expect_err("it is invalid").to_string()
         };
         assert!(error("a(b", "").contains("byte 1: unclosed group"), "{}", error("a(b", ""));
         assert!(error("(?=a)", "").contains("look-ahead"));

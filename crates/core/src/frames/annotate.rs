@@ -1,4 +1,4 @@
-//! A row's text with its styles marked, for a reader who cannot see colours.
+//! The text of a row with its styles marked, for readers without colours.
 
 use crate::row::Row;
 use crate::screen::{default_rgb, nearest_basic};
@@ -6,7 +6,7 @@ use crate::style::{Attrs, Color, Style, Underline};
 
 const LETTERS: &[u8; 8] = b"krgybmcw";
 
-/// The row's text with its styles marked; see [`crate::Frame::annotated`].
+/// Returns the text of a row with its styles marked; see [`crate::Frame::annotated`].
 pub(crate) fn row(row: &Row) -> String {
     let mut text = String::new();
     let end = row.width();
@@ -30,7 +30,7 @@ pub(crate) fn row(row: &Row) -> String {
     text
 }
 
-/// Blanks past the end of the text are not in it, but a style may show there.
+/// Adds blanks: those past the end of the text are not in it, but a style may show there.
 fn pad(text: &mut String, from: usize, to: usize) {
     text.extend(std::iter::repeat_n(' ', to.saturating_sub(from)));
 }
@@ -90,13 +90,13 @@ mod tests {
     }
 
     #[test]
-    fn a_coloured_bar_shows_past_the_end_of_the_text() {
+    fn a_coloured_bar_is_marked_past_the_end_of_the_text() {
         check("ab\x1b[44m\x1b[K\x1b[m", &format!("ab[:b]{}[/]", " ".repeat(18)));
         check("ab  \x1b[7m  \x1b[m", "ab  [^]  [/]");
     }
 
     #[test]
-    fn wide_text_is_cut_where_its_style_is() {
+    fn wide_characters_are_cut_where_the_style_changes() {
         check("世\x1b[1m界\x1b[m!", "世[+]界[/]!");
     }
 }

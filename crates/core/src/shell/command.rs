@@ -1,72 +1,78 @@
-//! A shell's command, from its delivery to the prompt after it.
+//! A shell's command, from its delivery or its start to the prompt after it.
 
 use std::collections::VecDeque;
 
+use super::{Output, Start};
 use crate::Time;
-use crate::output::{Output, Start};
 
-/// Characters kept of a command that somebody typed; what a delivered one is called is its own.
+/// Maximum number of characters kept of the text of a typed command.
 pub const COMMAND_TEXT_MAX: usize = 200;
 
-/// A command's number, from 1 and never used twice in a session.
+/// The ID of a command, from 1 and unique in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
 /// How far a command has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It was sent, and the shell has not begun it.
+    /// It was sent, and the shell has not started it.
     Sent,
     /// It runs.
     Running,
-    /// It ended, or there was nothing to run.
+    /// It ended, or it had nothing to run.
     Ended,
-    /// The shell wants more of it: a quote or a loop is not closed.
+    /// The shell wants more lines of it: a quote or a loop is not closed.
     Incomplete,
-    /// The shell did not take it, because something stands on its line already.
+    /// The shell did not take it, because its line already had text.
     Refused,
-    /// Its shell is gone.
+    /// Its shell ended first.
     Lost,
 }
 
 /// A command of a shell.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// Its number.
+    /// Its ID.
     pub id: CommandId,
-    /// What it is.
+    /// Its text.
     pub text: String,
     /// How far it has come.
     pub progress: Progress,
-    /// When it began, or was sent.
+    /// When it started, or was sent.
     pub started: Time,
     /// When it ended.
     pub ended: Option<Time>,
     /// Its exit status, once it ended.
     pub status: Option<i32>,
-    /// Where the shell is since.
+    /// The working directory of the shell since.
     pub cwd: Option<String>,
-    /// It began: the shell had something to run.
+    /// It was started: it had something to run.
     pub ran: bool,
-    /// What a shell said when it was asked what it is (mark `K`).
+    /// The name of the shell, if the command was a probe for it (mark `K`).
     pub answer: Option<String>,
     pub(crate) nonce: String,
+    /// The shell is at its prompt again.
     pub(crate) settled: bool,
-    /// The next mark of a prompt ends it.
+    /// It ended, and the mark of the prompt settles it.
     pub(crate) is_prompted: bool,
+    /// See [`Delivery::sentinel`].
     pub(crate) sentinel: bool,
     /// What is still to be sent of it.
     pub(crate) rest: VecDeque<Vec<u8>>,
-    /// Continuation prompts that are to be expected, because its lines are typed one by one.
+    /// Continuation prompts to be expected, because its lines are sent one by one.
     pub(crate) continuations: usize,
+    /// How many lines it takes on the screen.
     pub(crate) shown: usize,
+    /// Maximum number of characters kept of its output.
     pub(crate) chars_max: usize,
+    /// The start of the part of its output that is still open.
     pub(crate) start: Option<Start>,
+    /// The output before that part.
     pub(crate) output: Output,
 }
 
 impl Command {
-    /// Tells whether nothing more will come of it, and the shell can be given another.
+    /// Returns whether it is over, so that the shell can take another.
     pub fn is_over(&self) -> bool {
         match self.progress {
             Progress::Sent | Progress::Running => false,
@@ -75,27 +81,27 @@ impl Command {
         }
     }
 
-    /// Tells whether the shell has taken all of it, or refused it.
+    /// Returns whether the shell has read all of it, or refused it.
     pub fn is_taken(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// How many pieces of it are still to be sent.
+    /// Returns how many pieces of it are still to be sent.
     pub fn pieces_left(&self) -> usize {
         self.rest.len()
     }
 
-    /// Tells whether its shell waits for the rest of it, which will not come.
+    /// Returns whether its shell waits for more lines, and there are none.
     pub fn is_unclosed(&self) -> bool {
         self.progress == Progress::Incomplete && !self.is_prompted
     }
 
-    /// Tells whether the alternate screen was shown already when it began, left on by somebody.
+    /// Returns whether the alternate screen was already shown when it started, left on by another program.
     pub fn began_on_alternate(&self) -> bool {
         self.start.is_some_and(|start| start.is_alternate)
     }
 
-    /// Tells whether its marks came with it, and not from a shell that has our script.
+    /// Returns whether its marks are part of its text, and not printed by a shell with our script.
     pub fn is_sentinel(&self) -> bool {
         self.sentinel
     }
@@ -104,23 +110,24 @@ impl Command {
 /// A command to be delivered.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// The nonce that its marks will carry.
+    /// The nonce of its marks.
     pub nonce: String,
-    /// What it is called.
+    /// Its text, as it is reported.
     pub text: String,
-    /// What follows what was sent, each piece when the shell says that it is ready for it or wants more.
+    /// The pieces that follow what was sent, each when the shell requests it or shows a continuation prompt.
     pub rest: VecDeque<Vec<u8>>,
-    /// How many lines of it are typed one by one.
+    /// How many lines of it are sent one by one.
     pub lines: usize,
-    /// How many lines of it are shown.
+    /// How many lines it takes on the screen.
     pub shown: usize,
-    /// Its marks come with it, and not from a shell that has a prompt to come back to.
+    /// Its marks are part of its text, and not printed by a shell that returns to its prompt.
     pub sentinel: bool,
-    /// Characters of its output that are kept.
+    /// Maximum number of characters kept of its output.
     pub chars_max: usize,
 }
 
 impl Command {
+    /// Returns a command that was just sent.
     pub(crate) fn new(now: Time, text: String, nonce: String, chars_max: usize) -> Command {
         Command {
             id: CommandId(0),
@@ -145,7 +152,7 @@ impl Command {
         }
     }
 
-    /// Something stands on the shell's line.
+    /// Marks it as refused: the shell's line already had text.
     pub(crate) fn refuse(&mut self) {
         if self.progress == Progress::Sent {
             self.progress = Progress::Refused;
@@ -153,8 +160,8 @@ impl Command {
         }
     }
 
-    /// Its output begins; again, if it was several commands in one.
-    pub(crate) fn begin(&mut self, now: Time) {
+    /// Starts it; again, if it consists of several commands.
+    pub(crate) fn note_start(&mut self, now: Time) {
         if !self.ran {
             self.started = now;
         }
@@ -162,9 +169,9 @@ impl Command {
         self.progress = Progress::Running;
     }
 
-    /// The shell is about to show a prompt. Tells whether there was output to end.
+    /// Ends it: the shell is about to show a prompt. Returns whether there was output to end.
     pub(crate) fn end(&mut self, now: Time, status: Option<i32>, cwd: Option<String>) -> bool {
-        // A prompt that is only drawn again says no directory; see `bash.bash`.
+        // The mark of a prompt that is only drawn again has no directory; see `bash.bash`.
         let is_redraw = self.progress == Progress::Sent && cwd.is_none();
         if self.settled || is_redraw || matches!(self.progress, Progress::Refused | Progress::Lost)
         {
@@ -186,7 +193,7 @@ impl Command {
         has_output
     }
 
-    /// Goes on: the mark that ended it was not its shell's.
+    /// Revokes its end: the mark that ended it was forged.
     pub(crate) fn reopen(&mut self, start: Start, before: Output) {
         self.progress = Progress::Running;
         (self.settled, self.is_prompted) = (false, false);
@@ -195,7 +202,7 @@ impl Command {
         self.output = before;
     }
 
-    /// The prompt is there. Tells whether the command is still on its way to the shell: line editors
+    /// Settles it: the shell shows its prompt. Returns whether the command is still on its way to the shell: line editors
     /// draw their prompts again.
     pub(crate) fn settle(&mut self, now: Time) -> bool {
         if self.is_prompted {
@@ -205,7 +212,7 @@ impl Command {
         !self.is_over() && self.progress == Progress::Sent
     }
 
-    /// The shell wants more, and perhaps there is no more to come.
+    /// Takes in a continuation prompt: the command is incomplete if no line is left to be sent.
     pub(crate) fn want_more(&mut self) {
         if self.progress == Progress::Sent {
             if self.continuations == 0 {

@@ -1,29 +1,37 @@
 //! The parameters of shells' marks (OSC 133).
 
-/// What a mark says besides its kind.
+/// The parameters of a mark.
 #[derive(Debug, Default)]
 pub(crate) struct Params<'m> {
+    /// The nonce.
     pub(crate) aid: Option<&'m str>,
+    /// The first parameter without a key.
     pub(crate) word: Option<&'m str>,
+    /// That parameter as a number.
     pub(crate) status: Option<i32>,
+    /// The mark is of a continuation prompt.
     pub(crate) is_secondary: bool,
-    /// An end that the prompt repeats.
+    /// The mark is an end that the prompt repeats.
     pub(crate) is_repeated: bool,
+    /// The working directory, escaped.
     cwd: Option<&'m str>,
+    /// The working directory, not escaped.
     dir: Option<&'m str>,
+    /// The text of the command.
     pub(crate) cmd: Option<&'m str>,
 }
 
 impl<'m> Params<'m> {
-    /// Where the shell is: written with escapes by those who can, as it is by others.
+    /// Returns the working directory of the shell. Shells that can escape it send `cwd=`, the others `dir=`.
     pub(crate) fn directory(&self) -> Option<String> {
         self.dir.map(str::to_owned).or_else(|| self.cwd.map(unescape))
     }
 
+    /// Parses the parameters.
     pub(crate) fn new(mut rest: &'m str) -> Params<'m> {
         let mut params = Params::default();
         while !rest.is_empty() {
-            // These are the last, and may hold anything.
+            // These are last, and their values may hold any character.
             if let Some(cwd) = rest.strip_prefix("cwd=") {
                 params.cwd = Some(cwd);
                 break;
@@ -53,7 +61,7 @@ impl<'m> Params<'m> {
     }
 }
 
-/// A path in which percent signs and what would end a mark are written as `%XX`.
+/// Decodes a path in which percent signs and characters that would end a mark are written as `%XX`.
 fn unescape(path: &str) -> String {
     let mut parts = path.split('%');
     let mut text = parts.next().unwrap_or_default().to_owned();
