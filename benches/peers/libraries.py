@@ -12,7 +12,7 @@ from systems import SHELL, START_S, NotInstalled, System
 
 
 class Worker(System):
-    """A library in a worker process that speaks lines of JSON."""
+    """A library in a worker process, which reads and writes lines of JSON."""
 
     async def start(self):
         argv = self.worker()

@@ -210,7 +210,7 @@ async def settled_without_effect(system):
     return right, ms, note
 
 
-@scenario("8a stable, with a spinner; or says what moves")
+@scenario("8a stable, with a spinner; or names its row")
 async def spinner(system):
     mark = system.place.mark()
     terminal = await system.open("spinner", mark)

@@ -1,8 +1,7 @@
 //! Channels: named counters of signals, which processes send and others wait for.
 //!
-//! A channel remembers its newest signals, so the order of signal and wait does not matter: a wait is for the counter to
-//! exceed a number, and a signal that came before the wait is not lost. This is only the state: it reads no clock, does no
-//! I/O and keeps no waits.
+//! A channel remembers its newest signals, and a wait ends when the counter exceeds a number. So a signal that comes
+//! before its wait is not lost. This module holds only the state: it reads no clock, does no I/O and keeps no waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -13,13 +12,14 @@ pub const CHANNEL_NAME_MAX: usize = 128;
 /// Maximum length of a message in bytes.
 pub const CHANNEL_MESSAGE_MAX: usize = 4 * 1024;
 
-/// Maximum number of channels that are remembered. The one with the oldest newest signal is forgotten first.
+/// Maximum number of channels that are remembered. The channel that has received no signal for the longest time is
+/// dropped first.
 pub const CHANNELS_MAX: usize = 1_024;
 
 /// Maximum number of signals of a channel that are remembered with their status and message.
 pub const CHANNEL_SIGNALS_MAX: usize = 16;
 
-/// Why a name or a message is invalid.
+/// The error for an invalid name or message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelError {
     /// The name, which is part of the error.
@@ -157,7 +157,7 @@ impl Channels {
         Some(Signalled { newest: all.last()?.clone(), all })
     }
 
-    /// Notes that a wait returned that number.
+    /// Records that a wait returned this number.
     pub fn give(&mut self, name: &str, number: u64) {
         if let Some(channel) = self.channels.get_mut(name) {
             channel.given = channel.given.max(number);

@@ -17,33 +17,35 @@
 //!             └─► WaitEnded
 //! ```
 //!
-//! Nothing here reads a clock, starts a thread or does I/O; [`Time`] is passed in. Feeding bytes never fails, and how they
-//! are split into chunks makes no difference.
+//! Nothing here reads a clock, starts a thread or does I/O; [`Time`] is passed in. Feeding bytes never fails, and the
+//! result does not depend on how they are split into chunks.
 //!
 //! # Glossary
 //!
 //! - **screen**: the visible rows of a terminal, parsed.
 //! - **drawn**: a cell is drawn when the program writes or erases it, even if it looks the same after that. Scrolling moves
 //!   cells and does not draw them.
-//! - **tick**: a counter that grows each time all that was drawn so far has been recorded: when a frame is taken, an anchor
-//!   is set, or the output of a command starts. Each cell has the tick at which it was last drawn, so *drawn since* is a
-//!   comparison.
+//! - **tick**: a counter that grows each time everything drawn so far has been recorded: when a frame is taken, an
+//!   anchor is set, or the output of a command starts. Each cell has the tick at which it was last drawn, so *drawn
+//!   since* is a comparison.
 //! - **echo**: the cells in which the terminal or a line editor shows the input. They count as never drawn.
 //! - **line**: the absolute number of a row; 1 is the first line that the terminal had. A line keeps its number while it
 //!   scrolls and after it has left the screen.
-//! - **update**: a synchronized update (mode 2026): the program marks the start and the end of what belongs together.
+//! - **update**: a synchronized update (mode 2026): the program marks the start and the end of output that must be
+//!   shown at once.
 //! - **frame**: an immutable snapshot of the screen at a moment at which it was complete.
 //! - **transient frame**: a snapshot just before text disappeared that was drawn after the last frame.
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
 //! - **wait**: a request to report when a condition holds. It ends once: met, timed out, exited or closed.
-//! - **condition**: what a wait waits for. It is *judged* at events.
-//! - **anchor**: the moment after which a wait counts what happens, such as the last input.
+//! - **condition**: the predicate that ends a wait, such as text that matches a pattern. It is *judged* at events.
+//! - **anchor**: the moment at which a wait starts to count events, such as the last input.
 //! - **fresh**, **stale**: a match is fresh if one of its cells was drawn since the anchor, and stale otherwise.
-//! - **held**: a wait that starts before all of its input was written is held: it ends only after that.
+//! - **held**: a wait that starts before all of its input is written is held: it cannot end before that.
 //! - **foreground job**: the process group that has the terminal. The driver *samples* its activity.
 //! - **mark**: an OSC 133 sequence by which a shell reports where a prompt, a command or its output starts or ends. It counts
 //!   only with the nonce of a trusted shell.
-//! - **command**: what a shell runs between two prompts. A *delivered* command was sent by us, a *typed* one was not.
+//! - **command**: the text that a shell runs between two prompts. A *delivered* command was sent by us, a *typed* one
+//!   was not.
 //! - **sentinel**: a delivered command that prints its own marks, for a shell without our script.
 //! - **channel**: a named counter of signals.
 
@@ -98,19 +100,19 @@ impl Time {
         Time(Duration::from_millis(ms))
     }
 
-    /// Returns the moment that is later by `duration`.
+    /// Returns the moment `duration` later.
     #[must_use]
     pub fn after(self, duration: Duration) -> Time {
         Time(self.0.saturating_add(duration))
     }
 
-    /// Returns by how much it is later than `earlier`; zero if it is not later.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Time) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// When a cell was drawn, see the [glossary](crate#glossary).
+/// The tick at which a cell was drawn; see the [glossary](crate#glossary).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tick(pub u64);
 
@@ -127,7 +129,7 @@ impl Tick {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line(pub u64);
 
-/// Returns the default colour of an entry of the palette: that of xterm.
+/// Returns xterm's default colour for an entry of the palette.
 pub fn palette_color(index: u8) -> (u8, u8, u8) {
     screen::default_rgb(index)
 }

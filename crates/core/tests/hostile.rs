@@ -436,7 +436,7 @@ fn endless_lines_keep_the_scrollback_bounded() {
 }
 
 #[test]
-fn untaken_replies_are_bounded() {
+fn queued_replies_are_bounded() {
     let mut screen = feed(4000, |_| b"\x1b[6n\x1b[c\x1b[5n\x1bP$qm\x1b\\".repeat(25));
     let replies = screen.take_replies();
     assert!(replies.len() <= REPLIES_MAX);
@@ -453,7 +453,7 @@ fn untaken_replies_are_bounded() {
 }
 
 #[test]
-fn untaken_events_are_bounded_and_the_rest_is_counted() {
+fn queued_events_are_bounded_and_excess_events_are_counted() {
     let mut screen = Screen::new(COLS, ROWS, SCROLLBACK);
     screen.feed(&vec![7; EVENTS_MAX]);
     screen.feed(b"\x07\x1b]133;A\x07");

@@ -618,8 +618,8 @@ async def waiting_for_input_of_a_program_of_spawn(s):
 
 
 @check(limit=120)
-async def ready_is_seen_on_the_screen(s):
-    """When a wait reports ready, the screen has what the program wrote before."""
+async def ready_is_reported_after_the_output(s):
+    """When a wait reports ready, the screen shows the output before that."""
 
     async def one(i):
         shell = list(SHELLS)[i % 4]
@@ -635,7 +635,7 @@ async def ready_is_seen_on_the_screen(s):
 
 
 @check(limit=120)
-async def ready_after_what_was_typed_ahead(s):
+async def ready_after_type_ahead(s):
     """A shell that has not yet read the typed input is not ready."""
 
     async def one(i):
@@ -698,7 +698,7 @@ async def secret_is_typed_where_echo_is_off():
 
 
 @check(server=False)
-async def secret_is_denied_where_it_would_show():
+async def secret_is_denied_where_it_would_be_visible():
     async with connect(env={"AWAITTY_SECRET_TOKEN": SECRET}) as s:
         log = ResultLog(s)
         sid = await s.spawn("bash", "--norc")
@@ -708,7 +708,7 @@ async def secret_is_denied_where_it_would_show():
         await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN")
         await s.err(["denied"], "send_input", session_id=sid, secret="AWAITTY_SECRET_TOKEN", input="x\n")
         await s.ok("send_input", session_id=sid, keys=["ctrl+c"], wait={"ready": True})
-        # A line editor turns the terminal's echo off too, but shows what it reads.
+        # A line editor turns the terminal's echo off too, but shows its input.
         for shell in ("zsh", "fish", "dash"):
             other = await s.spawn(shell)
             await ready(s, other)
@@ -846,7 +846,7 @@ async def two_commands_at_once(s):
 
 
 @check(limit=120)
-async def wait_for_command_goes_on(s):
+async def wait_for_command_continues_after_a_timeout(s):
     async def one(i):
         sid = await shell_of(s, list(SHELLS)[i % 4])
         result = await s.ok("run_command", session_id=sid, command="echo one; sleep 1; echo two; sh -c 'exit 4'", timeout_ms=400)

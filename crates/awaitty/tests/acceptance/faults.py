@@ -42,7 +42,7 @@ def private_folders():
 # ------------------------------------------------------------------------------------ programs
 @check(limit=120, backends=PTY)
 async def endless_floods_do_not_block_other_sessions(s):
-    sids = [await s.sh("exec yes 'flooding for ever'") for _ in range(4)]
+    sids = [await s.sh("exec yes 'flooding without end'") for _ in range(4)]
     await asyncio.gather(*(s.up(sid, "flooding") for sid in sids))
     waits = [begin(s.wait(sid, "NEVER", timeout_ms=1500)) for sid in sids]
     took = [await answers_soon(s, 5.0) for _ in range(5)]
@@ -199,7 +199,7 @@ async def running_sessions_survive_descriptor_exhaustion():
             expect(len(sids) < 64, "an error without descriptors", f"{len(sids)} sessions")
         expect(result["code"] == "spawn_failed" and "EMFILE" in result["message"], "spawn_failed that names EMFILE", result)
         fields(await s.send(sids[0], "still\n", wait={"text": "still"}), found=True)
-        # A failed spawn closes what it opened, so connections take the last descriptors.
+        # A failed spawn closes the descriptors that it opened, so connections take the last ones.
         connections = []
         until = time.monotonic() + 10
         while (count := s.figures()["fds"]) < 64:

@@ -454,7 +454,7 @@ async def late_asks_git_add(s):
 
 
 @check(limit=LIMIT_S, transports=STDIO)
-async def late_asks_is_not_said_of_work(s):
+async def late_asks_does_not_report_working_commands(s):
     """A command that works silently, or reads from another file, does not ask."""
     compute = f"{PYTHON} -I -S -c 'sum(range(40_000_000))'"
     commands = ("sleep 3; echo done", "sleep 3 | cat; echo done", f"{compute}; echo done")

@@ -414,7 +414,7 @@ async def an_out_of_memory_kill_ends_only_the_program():
 
 
 # ------------------------------------------------------------------------------------ floods
-FLOODS = {"plain": "flooding for ever", "coloured": "\033[31mred\033[42;1mgreen\033[0m flooding\033[38;2;1;2;3m", "CJK": "漢字かな交じり文 🎉 flooding"}
+FLOODS = {"plain": "flooding without end", "coloured": "\033[31mred\033[42;1mgreen\033[0m flooding\033[38;2;1;2;3m", "CJK": "漢字かな交じり文 🎉 flooding"}
 
 
 @check(limit=120, backends=PTY)

@@ -26,7 +26,7 @@ async def ruled(rules, *flags, env=None):
 
 
 async def denied(s, rule, tool, /, **arguments):
-    """Expects a denial whose message names the rule and what it allows."""
+    """Expects a denial. Its message must name the rule and the allowed values."""
     result = await s.err(["denied"], tool, **arguments)
     expect(rule in result["message"] and "allowed" in result["message"], f"a message about {rule}", result)
     return result

@@ -334,7 +334,7 @@ SHELLS = {
     "python": ([PYTHON, "-q", "-I"], 'x = "READY"; print(x)\n', "^>>>"),
     "python_split": ([PYTHON, "-q", "-I"], 'print("REA" + "DY")\n', "^>>>"),
 }
-# The tty echoes what is typed before the shell has started. The output then follows the prompt on its row.
+# The tty echoes input that is typed before the shell has started. The output then follows the prompt on its row.
 OUTPUT = re.compile(r"((P>|>>>) )?READY")
 SHELL_ENV = {"PS1": "P> ", "HOME": HOME, "HISTFILE": "/dev/null", "ENV": "", "PYTHONSTARTUP": ""}
 
@@ -453,7 +453,7 @@ async def spinner_changes_but_is_not_stable(s):
 
 
 @check()
-async def change_means_text(s):
+async def only_text_and_selection_count_as_changes(s):
     cases = "s) printf '\\033[1;1H\\033[31mword\\033[m';; r) printf '\\033[1;1H\\033[7mword\\033[m';; t) printf '\\033[1;1Htext';;"
     sid = await s.sh(f"stty -echo; printf 'word\\n'; while read x; do case $x in {cases} esac; done")
     await s.up(sid, "word")

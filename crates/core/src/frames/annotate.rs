@@ -30,7 +30,7 @@ pub(crate) fn row(row: &Row) -> String {
     text
 }
 
-/// Adds blanks: those past the end of the text are not in it, but a style may show there.
+/// Adds blanks for columns past the end of the text, where a style may be visible.
 fn pad(text: &mut String, from: usize, to: usize) {
     text.extend(std::iter::repeat_n(' ', to.saturating_sub(from)));
 }

@@ -16,32 +16,32 @@ const ROW_COST: usize = 4;
 /// Cost of a scroll, in characters: a line or two that moved are not reported as a scroll.
 const SCROLL_COST: usize = 8;
 
-/// How a row changed.
+/// The kind of change of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// It has another text.
+    /// Its text differs.
     Changed,
-    /// It had no text.
+    /// It was blank.
     Added,
-    /// It has no text now.
+    /// It is blank now.
     Removed,
-    /// It has the same text in another style.
+    /// Its text is the same and its style differs.
     Style,
 }
 
-/// How the selection of a row changed.
+/// The change of a row's selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectionChange {
-    /// It has a selected span that it did not have.
+    /// A span became selected.
     Selected,
-    /// It has no selected span any more.
+    /// It has no selected span any longer.
     Deselected,
 }
 
 /// A row that changed.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// How it changed.
+    /// The kind of the change.
     pub kind: ChangeKind,
     /// The row, from 0.
     pub row: usize,
@@ -49,18 +49,18 @@ pub struct Change {
     pub now: Arc<Row>,
     /// The columns whose style changed, with the new style, for [`ChangeKind::Style`].
     pub spans: Vec<Span<Style>>,
-    /// How its selection changed, if it did.
+    /// The change of its selection, if any.
     pub selection: Option<SelectionChange>,
 }
 
 /// The difference of two frames of the same size.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
-    /// The number of rows by which the old screen moved up; all of them if nothing of it is left.
+    /// The number of rows by which the old screen moved up, negative for down; all rows if nothing of it is left.
     pub scrolled: isize,
     /// The other rows that changed.
     pub changes: Vec<Change>,
-    /// The inversion of the whole screen was turned on or off.
+    /// Whether the inversion of the whole screen changed.
     pub reversed: bool,
 }
 
@@ -170,7 +170,7 @@ fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
 /// so a diff is never larger than that. Any other shift has to be a scroll.
 pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
     let is_same_screen = old.is_alternate() == new.is_alternate();
-    // A full-screen program may draw the rows that it scrolls again.
+    // A full-screen program may redraw the rows that it scrolls.
     let drawn_until = if new.is_alternate() { None } else { Some(old.tick()) };
     let (old, new) = (old.rows(), new.rows());
     let rows = new.len() as isize;

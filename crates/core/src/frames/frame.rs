@@ -89,7 +89,7 @@ impl Frame {
         self.seq
     }
 
-    /// Returns since when the screen has looked like this.
+    /// Returns the time since which the screen has looked like this.
     pub fn time(&self) -> Time {
         self.time
     }
@@ -134,7 +134,7 @@ impl Frame {
         self.hash
     }
 
-    /// Returns whether the two look the same, apart from the cursor.
+    /// Returns whether both frames look the same, apart from the cursor.
     pub fn looks_like(&self, other: &Frame) -> bool {
         self.hash == other.hash
             && self.cols == other.cols

@@ -85,7 +85,7 @@ impl History {
         self.frames.front().expect("there is always a frame")
     }
 
-    /// Returns the newest of the frames that were dropped, if any were.
+    /// Returns the newest of the dropped frames, if any.
     pub(crate) fn dropped(&self) -> Option<&Arc<Frame>> {
         self.dropped.as_ref()
     }

@@ -20,7 +20,7 @@ const KEPT_MAX: usize = 64;
 #[derive(Debug)]
 pub(crate) struct TransientFrames {
     kept: VecDeque<Frame>,
-    /// How many more are taken before the next frame.
+    /// The number of transient frames that may still be taken before the next frame.
     left: usize,
 }
 
@@ -30,12 +30,12 @@ impl TransientFrames {
         TransientFrames { kept: VecDeque::new(), left: BETWEEN_FRAMES }
     }
 
-    /// Returns whether another one would be taken.
+    /// Returns whether another transient frame may be taken.
     pub(crate) fn has_room(&self) -> bool {
         self.left > 0
     }
 
-    /// Takes one: text is about to disappear.
+    /// Takes a transient frame before text disappears. Does nothing at the limit.
     pub(crate) fn take(&mut self, screen: &Screen) {
         if self.left == 0 {
             return;
@@ -47,12 +47,12 @@ impl TransientFrames {
         self.kept.push_back(Frame::new(Seq(0), Time::from_ms(0), screen));
     }
 
-    /// Allows for more: a frame was taken.
+    /// Resets the limit after a frame was taken.
     pub(crate) fn note_frame(&mut self) {
         self.left = BETWEEN_FRAMES;
     }
 
-    /// Returns those that are kept, oldest first.
+    /// Returns the kept transient frames, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Frame> {
         self.kept.iter()
     }

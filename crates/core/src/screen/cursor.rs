@@ -120,7 +120,7 @@ impl Screen {
         if self.position.col >= left { left } else { 0 }
     }
 
-    /// Returns the column after the last one that the cursor can move right to and text can be written in.
+    /// Returns the column after the last one that the cursor can reach by moving right and that text can be written to.
     pub(super) fn right_end(&self) -> usize {
         let end = self.margins.cols.end;
         if self.position.col < end { end } else { self.cols }

@@ -18,7 +18,7 @@ pub(crate) struct GridRow {
     cells: Box<[Cell]>,
     /// Cells from this column on are pristine, so clearing a row costs only the cells that were used.
     used: usize,
-    /// At least the newest tick of any cell.
+    /// An upper bound of the ticks of the cells.
     tick: Tick,
     wrapped: bool,
     /// The row continues the text of the row above, which did not fit there.

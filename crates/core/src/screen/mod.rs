@@ -332,7 +332,7 @@ impl Screen {
         if claimed { Tick::ECHO } else { self.tick }
     }
 
-    /// Marks a cell as drawn now that was taken for echo and is not.
+    /// Marks a cell that was mistaken for echo as drawn now.
     fn mark_drawn(&mut self, cell: EchoCell) {
         let row = (0..self.rows).find(|&row| self.lines.number(row) == cell.line);
         if let Some(row) = row.filter(|_| cell.col < self.cols) {

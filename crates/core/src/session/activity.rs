@@ -1,11 +1,11 @@
-//! The activity of the foreground job: what the driver has sampled, and when it has to sample again.
+//! The activity of the foreground job: the samples of the driver, and when it must sample again.
 
 use super::Session;
 use crate::Time;
 use crate::waits::{Activity, Samples, Trigger};
 
 impl Session {
-    /// Takes in a sample of the foreground job. All that the job printed before was fed before.
+    /// Handles a sample of the foreground job. The output that the job printed before the sample must be fed first.
     pub fn handle_activity(&mut self, now: Time, activity: Activity) {
         self.job.activity = activity;
         let is_reading = activity.terminal.is_some() && !self.input.is_open();
@@ -33,7 +33,7 @@ impl Session {
         })
     }
 
-    /// Returns whether a wait is due that needs a sample of that moment.
+    /// Returns whether a wait that needs a sample of that moment is due.
     pub fn wants_activity_at(&self, now: Time) -> bool {
         self.waits.due(now).into_iter().filter_map(|id| self.waits.get(id)).any(|wait| {
             !wait.is_held

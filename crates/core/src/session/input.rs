@@ -1,4 +1,4 @@
-//! Input on its way to the program: the anchor that it sets, its echo, and how much of it was written and read.
+//! Input to the program: the anchor that it sets, its echo, and whether it was written and read.
 
 use super::Session;
 use crate::Time;
@@ -6,7 +6,8 @@ use crate::screen::EchoSource;
 use crate::waits::{Input, JobState};
 
 impl Session {
-    /// Sets the anchor of the input: some is about to be written to the program, of which `text` may be echoed, by `by`.
+    /// Sets the anchor before input is written to the program. `text` is the part of it that may be echoed, and `by`
+    /// the source of the echo.
     pub fn handle_input(&mut self, now: Time, text: &str, by: EchoSource) {
         self.catch_up(now);
         let mut anchor = self.anchor_here();
@@ -31,7 +32,7 @@ impl Session {
         self.screen.note_line_editor();
     }
 
-    /// Notes whether the program has input that it did not read, as far as the kernel shows.
+    /// Notes whether the program has unread input, as far as the kernel shows.
     pub fn handle_input_unread(&mut self, now: Time, unread: bool) {
         if self.input.is_unread && !unread {
             self.input.progress_at = now;
@@ -39,8 +40,8 @@ impl Session {
         self.input.is_unread = unread;
     }
 
-    /// Notes that some input was written, and whether more of it is still to be. Waits that start in between are held: their
-    /// time counts from the last byte of the input.
+    /// Notes that a part of the input was written, and whether more of it follows. Waits that start in between are
+    /// held: their timeouts count from the last byte of the input.
     pub fn handle_input_pending(&mut self, now: Time, is_pending: bool) {
         self.input.progress_at = now;
         self.input.is_pending = is_pending;
@@ -50,7 +51,7 @@ impl Session {
         }
     }
 
-    /// Returns whether some of the last input is still to be written.
+    /// Returns whether a part of the last input is not written yet.
     pub fn is_input_pending(&self) -> bool {
         self.input.is_pending
     }

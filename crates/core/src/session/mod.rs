@@ -1,9 +1,9 @@
-//! A terminal over time: its screen, the frames of it, its shells, and the waits.
+//! A terminal over time: its screen, its frames, its shells and its waits.
 //!
-//! [`Session`] has four kinds of methods: getters; `handle_*`, which take in an event and its time; commands (`start_wait`,
-//! `cancel_wait`, `resize`); and `poll_*`, which return what is to be done. The driver calls the second and third kind, then
-//! the fourth until it returns nothing. A session reads no clock and never sleeps. Judging and registering a wait are one
-//! step, so no event can come in between.
+//! [`Session`] has four kinds of methods: getters; `handle_*`, which process an event and its time; commands
+//! (`start_wait`, `cancel_wait`, `resize`); and `poll_*`, which return actions for the driver. The driver calls methods
+//! of the second and third kind, and then those of the fourth until they return nothing. A session reads no clock and
+//! never sleeps. Judging and registering a wait are one step, so no event can come in between.
 
 mod activity;
 mod input;
@@ -20,10 +20,10 @@ use crate::shell::Shells;
 use crate::waits::{Exit, Input, JobState, Since, WaitEnded, Waits, all_places};
 use crate::{Line, Seq, Time};
 
-/// Time after which a frame is taken although the program has not stopped printing: a display of 60 Hz shows one as often.
+/// The interval at which frames are taken while the program keeps printing: that of a 60 Hz display.
 pub const FRAME_INTERVAL: Duration = Duration::from_millis(16);
 
-/// Time after which an open synchronized update is shown as it is: a program may never end one.
+/// The time after which an open synchronized update is shown, because a program may never end it.
 pub const UPDATE_MAX: Duration = Duration::from_millis(150);
 
 /// Default number of characters kept of a typed command's output.
@@ -38,29 +38,29 @@ pub struct Session {
     waits: Waits,
     ended: Vec<WaitEnded>,
     shells: Shells,
-    /// Where the last prompt of a shell ended.
+    /// The position at which the last prompt of a shell ended.
     prompt_end: Option<shell::PromptEnd>,
-    /// Characters kept of the output of a typed command.
+    /// The number of characters kept of a typed command's output.
     output_chars: usize,
     /// Bytes to be sent to a shell.
     to_send: Vec<u8>,
-    /// The screen answers the queries of the program; tmux does it for a program in a pane.
+    /// Whether the screen answers the queries of the program. tmux answers those of a program in a pane.
     has_own_replies: bool,
     input: Input,
     job: JobState,
-    /// A shell has shown a prompt since the output was last drained.
+    /// Whether a shell has shown a prompt since the output was last drained.
     is_prompt_new: bool,
     /// The newest frame of the main screen before the alternate screen was shown.
     main_frame: Option<Arc<Frame>>,
     exit: Option<Exit>,
     closed: bool,
-    /// When the last frame was taken.
+    /// The time of the last frame.
     framed_at: Time,
-    /// When the first output after the last frame was fed.
+    /// The time at which the first output after the last frame was fed.
     unframed_since: Option<Time>,
-    /// When a frame was last taken at the edge of an update although the one before was not old.
+    /// The time of the last frame that was taken at the edge of an update before a frame interval had passed.
     edge_framed_at: Option<Time>,
-    /// When the open synchronized update started.
+    /// The start of the open synchronized update.
     update_since: Option<Time>,
 }
 
@@ -115,7 +115,7 @@ impl Session {
         self.history.newest()
     }
 
-    /// Returns how the program ended, if it did.
+    /// Returns the exit of the program, if it has exited.
     pub fn exit(&self) -> Option<Exit> {
         self.exit
     }
@@ -125,7 +125,7 @@ impl Session {
         self.closed
     }
 
-    /// Returns when the text on the screen last changed, or input was last written or read.
+    /// Returns the time at which the text on the screen last changed, or input was last written or read.
     pub fn active_at(&self) -> Time {
         self.frame().time().max(self.input.progress_at)
     }
@@ -157,8 +157,9 @@ impl Session {
         lines.split_off(end.saturating_sub(count))
     }
 
-    /// Takes over the rows and the cursor of another terminal's screen of the same program, where they differ; `is_new` if
-    /// the program has drawn them since, see [`Screen::reconcile`]. Returns how many rows differed.
+    /// Corrects the rows and the cursor that differ from another terminal's screen of the same program. `is_new` means
+    /// that the program has drawn these rows since; see [`Screen::reconcile`]. Returns the number of rows that
+    /// differed.
     pub fn reconcile(
         &mut self,
         now: Time,
@@ -177,17 +178,17 @@ impl Session {
         reconciled
     }
 
-    /// Takes in that time has passed.
+    /// Handles the passage of time.
     pub fn handle_time(&mut self, now: Time) {
         self.end_overdue_update(now);
         if self.waits.next_timer().is_some_and(|time| time <= now) {
-            // Output that was read and not drained still counts: it may be awaited, or it ends the quiet.
+            // Output that was read but not drained still counts: a wait may match it, or it ends the quiet period.
             self.catch_up(now);
         }
         self.judge_due(now);
     }
 
-    /// Takes in the exit of the program. All of its output was fed before.
+    /// Handles the exit of the program. All of its output must be fed first.
     pub fn handle_exit(&mut self, now: Time, exit: Exit) {
         self.exit = Some(exit);
         (self.input.is_unread, self.input.is_pending) = (false, false);
@@ -207,14 +208,14 @@ impl Session {
 
     /// Changes the size of the terminal.
     pub fn resize(&mut self, now: Time, cols: usize, rows: usize) {
-        // Takes a frame of what the new size may cut off.
+        // Takes a frame first, because the new size may cut off text.
         self.catch_up(now);
         self.screen.resize(cols, rows);
         self.unframed_since = Some(now);
         self.catch_up(now);
     }
 
-    /// Notes that the program runs in a pane of tmux, which draws the same and answers the program's queries.
+    /// Notes that the program runs in a pane of tmux. tmux draws the same screen and answers the program's queries.
     pub fn follow_tmux(&mut self) {
         self.has_own_replies = false;
         self.screen.follow_tmux();
@@ -225,7 +226,7 @@ impl Session {
         self.screen.set_answers_checksums(answers);
     }
 
-    /// Takes the bytes that are to be sent to the program.
+    /// Takes the bytes to send to the program.
     pub fn poll_replies(&mut self) -> Vec<u8> {
         let mut replies = self.screen.take_replies();
         if !self.has_own_replies {
@@ -235,7 +236,7 @@ impl Session {
         replies
     }
 
-    /// Returns when [`handle_time`](Self::handle_time) is to be called if no event comes before.
+    /// Returns the time at which [`handle_time`](Self::handle_time) must be called, unless an event comes first.
     pub fn poll_wake(&self) -> Option<Time> {
         let update = self.update_deadline();
         [update, self.waits.next_timer()].into_iter().flatten().min()

@@ -1,4 +1,4 @@
-//! Output on its way to the screen: how much of it is fed at a time, and when a frame is taken.
+//! Output of the program: how much of it is fed at a time, and when a frame is taken.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::Time;
 use crate::screen::Screen;
 
 impl Session {
-    /// Feeds output of the program, of which more may not have been read yet. Trusts all marks that carry a known nonce.
+    /// Feeds output of the program. More output may be unread. Trusts all marks that carry a known nonce.
     pub fn handle_output(&mut self, now: Time, mut bytes: &[u8]) {
         self.handle_some_output(now, &mut bytes, u64::MAX, &mut |_| true);
     }
 
-    /// As [`handle_output`](Self::handle_output), for a program that may be hostile. Feeds until `work_max` units of work
-    /// are done (see [`Screen::limit_work`]) and leaves the rest in `bytes`: call it again before the next output. A mark
-    /// that the running command could have forged is ignored unless `is_by_shell` confirms, for its nonce, that the shell
-    /// has the terminal.
+    /// Like [`handle_output`](Self::handle_output), for a program that may be hostile. Feeds until `work_max` units of
+    /// work are done (see [`Screen::limit_work`]) and leaves the rest in `bytes`: call it again before the next output.
+    /// A mark that the running command could have forged is ignored unless `is_by_shell` confirms, for its nonce, that
+    /// the shell has the terminal.
     pub fn handle_some_output(
         &mut self,
         now: Time,
@@ -43,7 +43,7 @@ impl Session {
         }
     }
 
-    /// Takes a frame: all that the program has printed was read.
+    /// Takes a frame after all output of the program was read.
     pub fn handle_drained(&mut self, now: Time) {
         self.end_overdue_update(now);
         self.catch_up(now);
@@ -52,7 +52,7 @@ impl Session {
         }
     }
 
-    /// Returns when an open update is shown although it has not ended.
+    /// Returns the time at which an open update is shown although it has not ended.
     pub(super) fn update_deadline(&self) -> Option<Time> {
         self.update_since.map(|since| since.after(UPDATE_MAX))
     }
@@ -66,7 +66,7 @@ impl Session {
         }
     }
 
-    /// Takes a frame of what was fed, unless an update is open.
+    /// Takes a frame of the output fed so far, unless an update is open.
     pub(super) fn catch_up(&mut self, now: Time) {
         if self.unframed_since.is_some() && !self.screen.is_synchronized() {
             self.take_frame(now);
@@ -83,7 +83,7 @@ impl Session {
         if frame.is_alternate() && !before.is_alternate() {
             self.main_frame = Some(Arc::clone(&before));
         }
-        // What is drawn from now on is later than this frame.
+        // Cells that are drawn from now on are newer than this frame.
         self.screen.advance_tick();
         self.framed_at = now;
         self.unframed_since = None;
@@ -91,8 +91,8 @@ impl Session {
         self.judge_frame(now, &before, &frame, changed);
     }
 
-    /// Returns whether a frame is due at the edge of an update. The screen may be complete for the last time in a while, so a
-    /// frame is taken even if the last one is not old, but at most once per frame interval.
+    /// Returns whether a frame is due at the edge of an update. The screen may stay incomplete for a while after that,
+    /// so a frame is taken even if the last one is recent, but at most once per frame interval.
     fn is_edge_due(&mut self, now: Time) -> bool {
         let is_old = |time: Time| now.since(time) >= FRAME_INTERVAL;
         if !self.screen.has_unobserved_cells() || is_old(self.framed_at) {

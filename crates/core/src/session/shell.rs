@@ -1,4 +1,4 @@
-//! Shells: takes in their marks, and answers what they do and which commands they ran.
+//! Shells: handles their marks, and reports their state and their commands.
 
 use super::Session;
 use crate::screen::{Event, Mark};
@@ -74,7 +74,7 @@ impl Session {
         self.shells.cwd()
     }
 
-    /// Returns what a command has printed so far.
+    /// Returns the output of a command so far.
     pub fn command_output(&self, id: CommandId) -> Output {
         let closed = self.shells.closed_output(id).cloned().unwrap_or_default();
         match self.shells.open_output(id) {
@@ -88,12 +88,12 @@ impl Session {
         self.shells.start(now, delivery)
     }
 
-    /// Takes what is still to be sent of a command, for a shell that does not request it.
+    /// Takes the unsent rest of a command, for a shell that does not request it.
     pub fn take_rest_of_command(&mut self, id: CommandId) -> Vec<u8> {
         self.shells.take_rest(id)
     }
 
-    /// Gives up a command that the shell has not started. Nothing more of it is sent.
+    /// Abandons a command that the shell has not started. Nothing more of it is sent.
     pub fn give_up_command(&mut self, now: Time, id: CommandId) {
         self.shells.give_up(id);
         self.judge_marks(now);
@@ -104,12 +104,13 @@ impl Session {
         self.shells.is_end_unconfirmed()
     }
 
-    /// Confirms the end of the last command: the kernel shows that its shell reads at its prompt, or does not show the shell.
+    /// Confirms the end of the last command. Must be called when the kernel shows that its shell reads at its prompt,
+    /// or does not show the shell at all.
     pub fn confirm_command_end(&mut self) {
         self.shells.confirm_end();
     }
 
-    /// Takes in the marks that were just fed.
+    /// Handles the marks that were just fed.
     pub(super) fn handle_events(&mut self, now: Time, is_by_shell: &mut dyn FnMut(&str) -> bool) {
         for event in self.screen.take_events().0 {
             let Event::Mark(mark) = event else { continue };
@@ -147,8 +148,8 @@ impl Session {
             if self.input.is_unread {
                 self.shells.note_unread();
             }
-            // The shell may read type-ahead at once, and the marks of that command follow. So waits are judged once all output
-            // was read.
+            // The shell may read type-ahead at once, and the marks of that command follow. So waits are judged after
+            // all output was read.
             self.is_prompt_new = true;
         }
         self.judge_marks(now);

@@ -1,5 +1,5 @@
-//! Waits that are cancelled, in every order and at any moment: each ends once or, if it was cancelled, never; and no state
-//! of it is left, which only these tests can check.
+//! Tests of waits that are cancelled in every order and at any moment. Each wait ends once, or never if it was
+//! cancelled. It leaves no state, which only unit tests can check.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -47,7 +47,7 @@ fn condition(kind: usize) -> Condition {
     }
 }
 
-/// A terminal, with its waits that are running and those that have ended.
+/// A terminal with its running waits and its ended waits.
 struct Terminal {
     session: Session,
     now: u64,

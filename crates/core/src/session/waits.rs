@@ -1,4 +1,4 @@
-//! Starts, judges and ends waits. What each condition means is in `waits/conditions`.
+//! Starts, judges and ends waits. The meaning of each condition is in `waits/conditions`.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Session {
     /// Starts a wait, which may end at once.
     ///
     /// # Errors
-    /// If its anchor is a frame, or its condition names a command, that does not exist. Nothing has changed then.
+    /// If the frame of its anchor or the command of its condition does not exist. Nothing has changed then.
     pub fn start_wait(&mut self, now: Time, mut spec: Spec) -> Result<WaitId, WaitError> {
         if let Since::Frame(asked) = spec.since
             && asked > self.frame().seq()
@@ -94,13 +94,13 @@ impl Session {
         }
     }
 
-    /// Returns whether a wait that starts now is held until all of the input was written.
+    /// Returns whether a wait that starts now is held until all of the input is written.
     fn is_held(&self, spec: &Spec) -> bool {
         let follows_input = matches!(spec.since, Since::Input | Since::InputFrame);
         self.input.is_pending && follows_input && spec.condition.rules().is_held_by_input
     }
 
-    /// Judges the waits whose time has come.
+    /// Judges the waits that are due.
     pub(super) fn judge_due(&mut self, now: Time) {
         let mut is_activity_due = false;
         for id in self.waits.due(now) {
@@ -149,7 +149,7 @@ impl Session {
         self.judge_with_frame(now, Trigger::Mark, Event::Mark);
     }
 
-    /// Judges the waits of a trigger. One that is met ends with a frame of all that was fed.
+    /// Judges the waits of a trigger. A wait that is met ends with a frame of all output fed so far.
     fn judge_with_frame(&mut self, now: Time, trigger: Trigger, event: Event) {
         for id in self.triggered(trigger) {
             let Some(wait) = self.waits.get(id).filter(|wait| !wait.is_held) else { continue };
@@ -161,7 +161,7 @@ impl Session {
         }
     }
 
-    /// Ends all waits: the program has exited.
+    /// Ends all waits after the program has exited.
     pub(super) fn end_by_exit(&mut self, now: Time) {
         for id in self.waits.ids() {
             self.judge(id, now, Event::Exit);
@@ -169,14 +169,14 @@ impl Session {
         }
     }
 
-    /// Ends all waits: the session was closed.
+    /// Ends all waits after the session was closed.
     pub(super) fn end_by_close(&mut self, now: Time) {
         for id in self.waits.ids() {
             self.end(id, now, Outcome::Closed);
         }
     }
 
-    /// Takes in that some of the input was written, for the waits that are held until all of it was.
+    /// Updates the held waits after a part of the input was written.
     pub(super) fn note_written(&mut self, now: Time) {
         for id in self.waits.held() {
             self.waits.note_written(id, now);
@@ -248,7 +248,7 @@ impl Session {
         });
     }
 
-    /// Returns an anchor at the current moment. What is drawn from now on is later.
+    /// Returns an anchor at the current moment. Cells that are drawn from now on are newer.
     pub(super) fn anchor_here(&mut self) -> Anchor {
         let (tick, line) = (self.screen.tick(), self.screen.line(0));
         self.screen.advance_tick();

@@ -12,7 +12,7 @@ pub const COMMAND_TEXT_MAX: usize = 200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// How far a command has come.
+/// The progress of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It was sent, and the shell has not started it.
@@ -21,7 +21,7 @@ pub enum Progress {
     Running,
     /// It ended, or it had nothing to run.
     Ended,
-    /// The shell wants more lines of it: a quote or a loop is not closed.
+    /// The shell waits for more lines of it: a quote or a loop is not closed.
     Incomplete,
     /// The shell did not take it, because its line already had text.
     Refused,
@@ -36,32 +36,32 @@ pub struct Command {
     pub id: CommandId,
     /// Its text.
     pub text: String,
-    /// How far it has come.
+    /// Its progress.
     pub progress: Progress,
-    /// When it started, or was sent.
+    /// The time at which it started, or was sent.
     pub started: Time,
-    /// When it ended.
+    /// The time at which it ended.
     pub ended: Option<Time>,
     /// Its exit status, once it ended.
     pub status: Option<i32>,
-    /// The working directory of the shell since.
+    /// The working directory of the shell after it.
     pub cwd: Option<String>,
-    /// It was started: it had something to run.
+    /// Whether the shell started it. An empty command is not started.
     pub ran: bool,
     /// The name of the shell, if the command was a probe for it (mark `K`).
     pub answer: Option<String>,
     pub(crate) nonce: String,
     /// The shell is at its prompt again.
     pub(crate) settled: bool,
-    /// It ended, and the mark of the prompt settles it.
+    /// It has ended, and the mark of the next prompt settles it.
     pub(crate) is_prompted: bool,
     /// See [`Delivery::sentinel`].
     pub(crate) sentinel: bool,
-    /// What is still to be sent of it.
+    /// The pieces of it that are not sent yet.
     pub(crate) rest: VecDeque<Vec<u8>>,
-    /// Continuation prompts to be expected, because its lines are sent one by one.
+    /// The number of continuation prompts to expect, because its lines are sent one by one.
     pub(crate) continuations: usize,
-    /// How many lines it takes on the screen.
+    /// The number of lines that it takes on the screen.
     pub(crate) shown: usize,
     /// Maximum number of characters kept of its output.
     pub(crate) chars_max: usize,
@@ -86,7 +86,7 @@ impl Command {
         self.rest.is_empty()
     }
 
-    /// Returns how many pieces of it are still to be sent.
+    /// Returns the number of pieces that are not sent yet.
     pub fn pieces_left(&self) -> usize {
         self.rest.len()
     }
@@ -116,9 +116,9 @@ pub struct Delivery {
     pub text: String,
     /// The pieces that follow what was sent, each when the shell requests it or shows a continuation prompt.
     pub rest: VecDeque<Vec<u8>>,
-    /// How many lines of it are sent one by one.
+    /// The number of its lines that are sent one by one.
     pub lines: usize,
-    /// How many lines it takes on the screen.
+    /// The number of lines that it takes on the screen.
     pub shown: usize,
     /// Its marks are part of its text, and not printed by a shell that returns to its prompt.
     pub sentinel: bool,
@@ -160,7 +160,7 @@ impl Command {
         }
     }
 
-    /// Starts it; again, if it consists of several commands.
+    /// Notes that it started. A text of several commands starts several times.
     pub(crate) fn note_start(&mut self, now: Time) {
         if !self.ran {
             self.started = now;
@@ -202,8 +202,8 @@ impl Command {
         self.output = before;
     }
 
-    /// Settles it: the shell shows its prompt. Returns whether the command is still on its way to the shell: line editors
-    /// draw their prompts again.
+    /// Settles it at the prompt of the shell. Returns whether the shell has not read the command yet: line editors
+    /// redraw their prompts.
     pub(crate) fn settle(&mut self, now: Time) -> bool {
         if self.is_prompted {
             self.settled = true;
@@ -212,7 +212,7 @@ impl Command {
         !self.is_over() && self.progress == Progress::Sent
     }
 
-    /// Takes in a continuation prompt: the command is incomplete if no line is left to be sent.
+    /// Handles a continuation prompt. The command is incomplete if no line is left to send.
     pub(crate) fn want_more(&mut self) {
         if self.progress == Progress::Sent {
             if self.continuations == 0 {

@@ -49,13 +49,13 @@ struct Level {
     phase: Phase,
     command: Option<CommandId>,
     is_half_typed: bool,
-    /// Enters that were sent before the prompt at which they will be read.
+    /// The number of Enter keys that were sent before the prompt at which they will be read.
     typed_ahead: usize,
     /// The newest end of a command that was read while another program had the terminal.
     deferred_end: Option<Mark>,
 }
 
-/// What is to be done after a mark.
+/// The actions to take after a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reaction {
     /// The output of this command starts here.
@@ -65,7 +65,7 @@ pub(crate) struct Reaction {
     /// This command ended without having started: the shell could not parse it. It takes that many lines on the screen, and
     /// the shell's error message follows them.
     pub(crate) failed: Option<(CommandId, usize)>,
-    /// Bytes to be sent to the shell.
+    /// Bytes to send to the shell.
     pub(crate) send: Option<Vec<u8>>,
 }
 
@@ -137,7 +137,7 @@ impl Shells {
         self.levels.last().is_some_and(|level| level.phase == Phase::Continued)
     }
 
-    /// Returns whether a command is on its way to the innermost shell.
+    /// Returns whether a command is being delivered to the innermost shell.
     pub(crate) fn is_delivering(&self) -> bool {
         let command = self.levels.last().and_then(|level| self.get(level.command?));
         command.is_some_and(|command| command.progress == Progress::Sent)
@@ -182,7 +182,7 @@ impl Shells {
         self.cwd.as_deref()
     }
 
-    /// Takes in input that is about to be written.
+    /// Handles input that is about to be written.
     pub(crate) fn note_input(&mut self, text: &str) {
         self.confirm_end();
         if let Some(level) = self.levels.last_mut()
@@ -200,7 +200,7 @@ impl Shells {
         }
     }
 
-    /// Notes that input was written before the prompt and is still to be read.
+    /// Notes that input was written before the prompt and is not read yet.
     pub(crate) fn note_unread(&mut self) {
         if let Some(level) = self.levels.last_mut().filter(|level| level.phase == Phase::Prompt) {
             level.phase = Phase::Entered;
@@ -224,7 +224,7 @@ impl Shells {
         id
     }
 
-    /// Gives up a command that the shell has not started.
+    /// Abandons a command that the shell has not started.
     pub(crate) fn give_up(&mut self, id: CommandId) {
         if let Some(command) = self.get_mut(id).filter(|command| command.progress == Progress::Sent)
         {
@@ -236,7 +236,7 @@ impl Shells {
         }
     }
 
-    /// Takes what is still to be sent of a command, which the shell will not request.
+    /// Takes the unsent rest of a command, which the shell will not request.
     pub(crate) fn take_rest(&mut self, id: CommandId) -> Vec<u8> {
         let rest = self.get_mut(id).map(|command| std::mem::take(&mut command.rest));
         rest.into_iter().flatten().flatten().collect()
@@ -303,7 +303,7 @@ impl Shells {
         }
     }
 
-    /// Takes in a mark of a shell; `typed` returns the text on the screen between its prompt and the mark.
+    /// Handles a mark of a shell; `typed` returns the text on the screen between its prompt and the mark.
     pub(crate) fn handle(
         &mut self,
         now: Time,
@@ -468,7 +468,7 @@ impl Shells {
         self.unconfirmed = start.map(|start| UnconfirmedEnd { id, start, before });
     }
 
-    /// Returns what a command printed before the part that is still open.
+    /// Returns the output of a command before the part that is still open.
     pub(crate) fn closed_output(&self, id: CommandId) -> Option<&Output> {
         self.get(id).map(|command| &command.output)
     }

@@ -18,7 +18,7 @@ pub struct Output {
     pub head: String,
     /// Its end, if characters are missing between the two.
     pub tail: String,
-    /// How many characters are missing.
+    /// The number of missing characters.
     pub missing: usize,
 }
 
@@ -124,7 +124,7 @@ impl Clip {
         }
     }
 
-    /// Returns what was kept.
+    /// Returns the kept text.
     pub(crate) fn finish(self) -> Output {
         if self.tail.is_empty() {
             return Output { head: self.head, tail: String::new(), missing: 0 };
@@ -173,8 +173,8 @@ impl Screen {
         clip.finish()
     }
 
-    /// Returns what was drawn between the start and the end of a command's output, at most `max` characters of it: on the
-    /// main screen, or if the alternate screen was shown at the start, what is left of it there.
+    /// Returns the text that was drawn between the start and the end of a command's output, at most `max` characters of
+    /// it. It is read from the main screen, or from the alternate screen if that was shown at the start.
     pub(crate) fn output_between(&self, start: Start, end: End, max: usize) -> Output {
         if start.is_alternate && self.is_alternate() {
             let mut clip = Clip::new(max);
@@ -212,7 +212,7 @@ impl Screen {
     }
 }
 
-/// Adds what was drawn of a row between the start and the end.
+/// Adds the text of a row that was drawn between the start and the end.
 fn push_drawn(clip: &mut Clip, row: &Row, line: Line, start: Start, end: End) {
     if line > end.line {
         return;

@@ -1,7 +1,7 @@
 //! The activity of the foreground job, as the kernel shows it, and the times that conditions combine it with.
 //!
 //! The driver samples the kernel and reports an [`Activity`]. The conditions in `conditions/job.rs` and
-//! `conditions/quiet.rs` judge by it.
+//! `conditions/quiet.rs` use it.
 
 use std::time::Duration;
 

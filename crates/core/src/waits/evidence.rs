@@ -1,4 +1,4 @@
-//! The evidence that conditions are judged by: a read-only view of a session at one moment.
+//! The evidence by which conditions are judged: a read-only view of a session at one moment.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::shell::Shells;
 pub(crate) struct Input {
     /// The moment just before it.
     pub(crate) anchor: Anchor,
-    /// Who echoes it.
+    /// The source of its echo.
     pub(crate) echo_source: EchoSource,
-    /// When its first byte was about to be written.
+    /// The time just before its first byte was written.
     pub(crate) started_at: Time,
-    /// When some of it was last written, or the program had read all of it.
+    /// The time at which a part of it was last written, or at which the program had read all of it.
     pub(crate) progress_at: Time,
-    /// Some of it is still to be written.
+    /// A part of it is not written yet.
     pub(crate) is_pending: bool,
-    /// The program may not have read all that was written.
+    /// The program may not have read all of the written input.
     pub(crate) is_unread: bool,
 }
 
 impl Input {
-    /// Returns whether some of it is still to be written or read.
+    /// Returns whether a part of it is not written or not read yet.
     pub(crate) fn is_open(&self) -> bool {
         self.is_pending || self.is_unread
     }
@@ -39,9 +39,9 @@ impl Input {
 pub(crate) struct JobState {
     /// The newest sample.
     pub(crate) activity: Activity,
-    /// Since when a thread of it has waited for the terminal, with all input read.
+    /// The time since which a thread of it has waited for the terminal, with all input read.
     pub(crate) reading_since: Option<Time>,
-    /// Since when the samples have found the alternate screen.
+    /// The time since which the samples have found the alternate screen.
     pub(crate) alternate_since: Option<Time>,
 }
 
@@ -80,7 +80,7 @@ impl<'s> Evidence<'s> {
         self.history.frames().filter(move |frame| frame.seq() > seq)
     }
 
-    /// Returns since when neither the screen has changed nor input was written.
+    /// Returns the time since which neither the screen has changed nor input was written.
     pub(crate) fn quiet_since(&self) -> Time {
         self.frame().time().max(self.input.progress_at)
     }

@@ -1,4 +1,4 @@
-//! Waits: what a wait can wait for, how that is judged, and the waits that are running on one terminal.
+//! Waits: their conditions, how these are judged, and the running waits of a terminal.
 //!
 //! To add a condition, add a variant of [`Condition`] and its arms in `conditions/mod.rs`.
 

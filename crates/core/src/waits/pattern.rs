@@ -1,4 +1,4 @@
-//! A pattern of a caller: a compiled regular expression of bounded size, with what it can match.
+//! A pattern of a caller: a compiled regular expression of bounded size, and properties of its possible matches.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ pub const PATTERN_COMPILED_MAX: usize = 1 << 20;
 /// Flags of JavaScript that have no meaning here. They are accepted because callers send them.
 const FLAGS_IGNORED: &str = "gyud";
 
-/// Why a pattern cannot be used.
+/// The error for an invalid pattern or flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// The pattern itself; the text says what is wrong, and at which byte.
+    /// The pattern is invalid. The text names the problem and its position in bytes.
     Pattern(String),
-    /// A flag that is not known.
+    /// A flag is unknown.
     Flags(String),
 }
 
@@ -50,12 +50,12 @@ impl Pattern {
     /// Compiles a pattern with flags, any of `i m s x U`.
     ///
     /// # Errors
-    /// If the pattern or a flag is invalid, or the pattern is too large. The text says what to do.
+    /// If the pattern or a flag is invalid, or the pattern is too large. The text names the next step.
     pub fn new(pattern: &str, flags: &str) -> Result<Pattern, PatternError> {
         Pattern::limited(pattern, flags, PATTERN_MAX, PATTERN_COMPILED_MAX)
     }
 
-    /// As [`new`](Self::new), of at most `max` bytes, and `compiled_max` once compiled.
+    /// Like [`new`](Self::new), for a pattern of at most `max` bytes, and `compiled_max` once compiled.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -143,7 +143,7 @@ impl Pattern {
     }
 }
 
-/// Returns what is wrong with a pattern, with the position and, for an unsupported feature, the alternative.
+/// Returns the error message for a pattern, with the position and, for an unsupported feature, the alternative.
 fn explain(pattern: &str, error: &regex_syntax::Error) -> String {
     let (what, at) = match error {
         regex_syntax::Error::Parse(error) => {

@@ -1,4 +1,5 @@
-//! The waits that are running on one terminal: kept by what can meet them, and searched for drawn text.
+//! The running waits of a terminal, grouped by the events that can meet them, and the search of drawn text for their
+//! patterns.
 //!
 //! ```text
 //!  start ─► judged at once against what is kept since the anchor ─► ended
@@ -13,7 +14,7 @@
 //!    └─ cancelled: removed
 //! ```
 //!
-//! A wait that starts while input of its call is still to be written is *held*: it is judged like any other, but ends
+//! A wait that starts while the input of its call is being written is *held*: it is judged like any other, but ends
 //! only after the last byte was written.
 //!
 //! Waits for the same pattern are searched together, so a thousand of them cost about as much as one; and only rows that
@@ -43,9 +44,9 @@ pub(crate) struct Waits {
     /// The waits for text, by the sources of their patterns.
     groups: HashMap<String, Group>,
     timers: BTreeSet<(Time, WaitId)>,
-    /// The waits that take in every frame.
+    /// The waits that handle every frame.
     frame_waits: BTreeSet<WaitId>,
-    /// The waits that are held until their input was written.
+    /// The waits that are held until their input is written.
     held: BTreeSet<WaitId>,
     /// The text of the last search; kept to reuse its memory.
     drawn: DrawnText,
@@ -133,7 +134,7 @@ impl Waits {
         ids.filter_map(|&id| Some((id, self.waits.get(&id)?)))
     }
 
-    /// Returns the waits that are held until their input was written.
+    /// Returns the waits that are held until their input is written.
     pub(crate) fn held(&self) -> Vec<WaitId> {
         self.held.iter().copied().collect()
     }
@@ -143,12 +144,12 @@ impl Waits {
         !self.groups.is_empty()
     }
 
-    /// Returns when a wait is next to be judged.
+    /// Returns the next time at which a wait must be judged.
     pub(crate) fn next_timer(&self) -> Option<Time> {
         self.timers.first().map(|&(time, _)| time)
     }
 
-    /// Returns the waits whose time has come, in its order.
+    /// Returns the waits that are due, in the order of their times.
     pub(crate) fn due(&self, now: Time) -> Vec<WaitId> {
         self.timers.iter().take_while(|&&(time, _)| time <= now).map(|&(_, id)| id).collect()
     }
@@ -192,7 +193,7 @@ impl Waits {
         }
     }
 
-    /// Hands a new frame to the waits that take in every frame, and sets their timers.
+    /// Passes a new frame to the waits that handle every frame, and sets their timers.
     pub(crate) fn note_frame(&mut self, now: Time, before: &Frame, frame: &Frame) {
         for id in self.frame_waits.iter().copied().collect::<Vec<_>>() {
             self.update(id, |wait| wait.note_frame(now, before, frame));
@@ -210,12 +211,12 @@ impl Waits {
         ids
     }
 
-    /// Starts the time without a change again that a wait needs.
+    /// Restarts the time without a change that a wait needs.
     pub(crate) fn restart_quiet(&mut self, id: WaitId, now: Time) {
         self.update(id, |wait| wait.progress.change.restart(now));
     }
 
-    /// Gives a held wait all of its time again, from now: a part of its input was written.
+    /// Restarts the timeout of a held wait after a part of its input was written.
     pub(crate) fn note_written(&mut self, id: WaitId, now: Time) {
         self.update(id, |wait| {
             wait.restart_timeout(now);
@@ -229,12 +230,12 @@ impl Waits {
         self.update(id, |wait| wait.is_held = false);
     }
 
-    /// Has a wait judged again at `at` and not before; `None` if something has to happen.
+    /// Sets the time at which a wait is judged again; `None` if it needs an event.
     pub(crate) fn look_at(&mut self, id: WaitId, at: Option<Time>) {
         self.update(id, |wait| wait.look_at(at));
     }
 
-    /// Has a wait judged again after a pause, which doubles while the job is busy, and at `until` at the latest.
+    /// Sets a wait to be judged again after a pause, at `until` at the latest. The pause doubles while the job is busy.
     pub(crate) fn look_later(&mut self, id: WaitId, now: Time, is_busy: bool, until: Time) {
         self.update(id, |wait| wait.look_later(now, is_busy, until));
     }

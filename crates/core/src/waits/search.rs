@@ -29,8 +29,8 @@ pub(crate) struct Place {
     pub(crate) row: Arc<Row>,
     pub(crate) line: Line,
     pub(crate) index: Option<usize>,
-    /// Blanks behind the text that count as part of it: those that the program wrote, and on the cursor's row those up to
-    /// the cursor.
+    /// The number of blanks after the text that count as part of it: those that the program wrote, and on the cursor's
+    /// row those up to the cursor.
     blanks: usize,
 }
 

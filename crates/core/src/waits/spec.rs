@@ -9,12 +9,13 @@ use crate::frames::Frame;
 use crate::shell::CommandId;
 use crate::{Seq, Time};
 
-/// The anchor of a wait: the moment after which something has to happen.
+/// The anchor of a wait: only later events count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     /// The moment just before the last input was written to the program.
     Input,
-    /// The same moment, but all text counts that is visible in a newer frame which differs by more than the echo.
+    /// The same moment. In addition, all visible text of a newer frame counts, if that frame differs by more than the
+    /// echo.
     InputFrame,
     /// The call itself.
     Now,
@@ -27,11 +28,11 @@ pub enum Since {
 /// The request for a wait.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// What it waits for.
+    /// Its condition.
     pub condition: Condition,
     /// Its anchor.
     pub since: Since,
-    /// The time of its timeout; without one it never times out.
+    /// The time at which it times out; `None` for never.
     pub deadline: Option<Time>,
 }
 
@@ -39,7 +40,7 @@ pub struct Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WaitId(pub u64);
 
-/// How a program ended.
+/// The exit of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// It exited with that status.
@@ -50,7 +51,7 @@ pub enum Exit {
     Unknown,
 }
 
-/// Why a wait ended.
+/// The reason for the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Its condition holds.
@@ -68,19 +69,19 @@ pub enum Outcome {
 pub struct WaitEnded {
     /// The ID of the wait.
     pub id: WaitId,
-    /// What it waited for.
+    /// Its condition.
     pub condition: Condition,
-    /// Why it ended.
+    /// The reason for its end.
     pub outcome: Outcome,
-    /// What it found.
+    /// Its finding.
     pub finding: Finding,
-    /// How long it ran.
+    /// Its duration.
     pub elapsed: Duration,
     /// The screen when it ended.
     pub frame: Arc<Frame>,
     /// The screen of its anchor.
     pub anchor: Arc<Frame>,
-    /// How the program ended, if it did.
+    /// The exit of the program, if it has exited.
     pub exit: Option<Exit>,
     /// The kept frames or the scrollback do not reach back to the anchor.
     pub history_truncated: bool,
@@ -95,12 +96,12 @@ impl WaitEnded {
     }
 }
 
-/// Why a wait could not be started.
+/// The error for a wait that cannot be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitError {
     /// The anchor is a frame that does not exist yet.
     FromTheFuture {
-        /// The number that was requested.
+        /// The requested number.
         asked: Seq,
         /// The newest number.
         newest: Seq,

@@ -1,4 +1,4 @@
-//! One running wait: its anchor, what its condition has seen since, and when it is judged again.
+//! A running wait: its anchor, the progress of its condition since then, and when it is judged again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use super::{Match, Spec};
 use crate::frames::Frame;
 use crate::{Line, Tick, Time};
 
-/// The moment after which something has to happen.
+/// The anchor of a wait: the moment after which events count.
 #[derive(Clone, Debug)]
 pub(crate) struct Anchor {
-    /// Cells that were drawn later have a later tick.
+    /// The tick at that moment. Cells that were drawn later have a higher one.
     pub(crate) tick: Tick,
     /// The first line of the screen at that moment.
     pub(crate) line: Line,
     /// The screen at that moment.
     pub(crate) frame: Arc<Frame>,
-    /// How often Enter was typed since; the echo of each may have scrolled the screen.
+    /// The number of Enter keys typed since; the echo of each may have scrolled the screen.
     pub(crate) enters: usize,
     /// The echo of input counts as a change: the anchor is a frame that the caller named.
     pub(crate) echo_counts: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Anchor {
     pub(crate) truncated: bool,
 }
 
-/// What a condition has seen since the anchor.
+/// The progress of a condition since the anchor.
 #[derive(Clone, Debug)]
 pub(crate) struct Progress {
     /// A match that was found; the next frame ends the wait.
@@ -39,25 +39,25 @@ pub(crate) struct Progress {
     pub(crate) was_busy: bool,
 }
 
-/// A wait that is running.
+/// A running wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Wait {
     pub(crate) spec: Spec,
     pub(crate) anchor: Anchor,
     pub(crate) progress: Progress,
-    /// Some of the input that it follows is still to be written.
+    /// A part of the input that it follows is not written yet.
     pub(crate) is_held: bool,
     started: Time,
-    /// Since when its timeout counts.
+    /// The start of its timeout.
     timeout_from: Time,
-    /// When to judge it again by the activity of the foreground job, and the pause before that.
+    /// The time at which it is judged again by the activity of the foreground job, and the pause before that.
     next_look: Option<(Time, Duration)>,
     /// Its entry in the timers of the registry.
     pub(super) timer: Option<Time>,
 }
 
 impl Wait {
-    /// Returns a wait that has seen the frames since its anchor.
+    /// Returns a wait that has handled the frames since its anchor.
     pub(crate) fn new(spec: Spec, anchor: Anchor, started: Time, frames: &[Arc<Frame>]) -> Wait {
         let progress = Progress {
             matched: None,
@@ -83,12 +83,12 @@ impl Wait {
         wait
     }
 
-    /// Returns for how long it has run.
+    /// Returns its running time.
     pub(crate) fn elapsed(&self, now: Time) -> Duration {
         now.since(self.started)
     }
 
-    /// Returns since when its timeout counts.
+    /// Returns the start of its timeout.
     pub(crate) fn timeout_from(&self) -> Time {
         self.timeout_from
     }
@@ -98,48 +98,48 @@ impl Wait {
         self.spec.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Returns whether the time has come at which its condition holds.
+    /// Returns whether the time at which its condition holds is reached.
     pub(crate) fn holds(&self, now: Time) -> bool {
         !self.is_held && self.holds_at().is_some_and(|at| at <= now)
     }
 
-    /// Returns when its condition will hold if nothing happens before; `None` if something has to happen.
+    /// Returns the time at which its condition will hold unless an event comes first; `None` if it needs an event.
     fn holds_at(&self) -> Option<Time> {
         self.spec.condition.holds_at(&self.progress)
     }
 
-    /// Returns when it is to be judged or times out, whichever is first.
+    /// Returns the time at which it must be judged or times out, whichever is earlier.
     pub(super) fn due_at(&self) -> Option<Time> {
         let look = self.next_look.map(|(at, _)| at);
         let judged = self.holds_at().max(look).filter(|_| !self.is_held);
         [judged, self.spec.deadline].into_iter().flatten().min()
     }
 
-    /// Takes in the next frame.
+    /// Handles the next frame.
     pub(super) fn note_frame(&mut self, now: Time, before: &Frame, frame: &Frame) {
         let Wait { spec, anchor, progress, .. } = self;
         spec.condition.note_frame(now, spec.since, anchor, progress, before, frame);
     }
 
-    /// Takes in that input was written, or read by the program, at `at`.
+    /// Notes that input was written, or read by the program, at `at`.
     pub(crate) fn note_input(&mut self, at: Time) {
         if self.spec.condition.rules().counts_from_input {
             self.progress.change.restart(at);
         }
     }
 
-    /// Gives it all of its time again, from now.
+    /// Restarts its timeout.
     pub(super) fn restart_timeout(&mut self, now: Time) {
         let counted = now.since(std::mem::replace(&mut self.timeout_from, now));
         self.spec.deadline = self.spec.deadline.map(|deadline| deadline.after(counted));
     }
 
-    /// Has it judged again at `at` and not before; `None` if something has to happen.
+    /// Sets the time at which it is judged again; `None` if it needs an event.
     pub(super) fn look_at(&mut self, at: Option<Time>) {
         self.next_look = at.map(|at| (at, LOOK_PAUSE_MIN));
     }
 
-    /// Has it judged again after a pause, which doubles while the job is busy, and at `until` at the latest.
+    /// Sets it to be judged again after a pause, at `until` at the latest. The pause doubles while the job is busy.
     pub(super) fn look_later(&mut self, now: Time, is_busy: bool, until: Time) {
         let was_busy = std::mem::replace(&mut self.progress.was_busy, is_busy);
         let pause = if is_busy {

@@ -21,9 +21,9 @@ pub(crate) struct ChangeState {
     selection: bool,
     /// Some style differs.
     pub(crate) style: bool,
-    /// When the clock of the wait was last started: by a change of text, or by input.
+    /// The time at which the clock of the wait was last started, by a change of text or by input.
     pub(crate) changed_at: Time,
-    /// How often the text changed.
+    /// The number of changes of the text.
     pub(crate) count: u32,
     rows: Vec<RowChanges>,
 }
@@ -46,7 +46,7 @@ impl ChangeState {
         self.changed_at = self.changed_at.max(at);
     }
 
-    /// Returns whether something changed that counts.
+    /// Returns whether there was a change that counts.
     pub(crate) fn counts(&self, styles: Styles) -> bool {
         self.text
             || match styles {
@@ -56,7 +56,7 @@ impl ChangeState {
             }
     }
 
-    /// Takes in the next frame. Only a change of text restarts the clock.
+    /// Handles the next frame. Only a change of text restarts the clock.
     pub(crate) fn note_frame(
         &mut self,
         now: Time,
@@ -68,7 +68,7 @@ impl ChangeState {
         let rows = changed_rows(before, frame, ignore);
         if !rows.is_empty() {
             (self.changed_at, self.count) = (now, self.count + 1);
-            // Rows that a smaller screen no longer has have changed as well.
+            // Rows that are missing on a smaller screen count as changed.
             let rows_max = before.rows().len().max(frame.rows().len());
             self.rows.resize(rows_max.max(self.rows.len()), RowChanges::default());
             for row in rows {
@@ -108,8 +108,8 @@ fn is_ignored(text: &str, ignore: &[Arc<Pattern>]) -> bool {
     ignore.iter().any(|pattern| pattern.is_match(text))
 }
 
-/// Returns the rows whose text differs, except those whose text is ignored before and after: a spinner is left out, and the
-/// result that replaces it is not.
+/// Returns the rows whose text differs, except those whose text is ignored before and after: a spinner is left out, but
+/// not the result that replaces it.
 fn changed_rows(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> Vec<usize> {
     let (old, new) = (before.rows(), after.rows());
     let differs = |row: usize| {

@@ -1,4 +1,4 @@
-//! Waits for a shell's command: to be taken, to be over, or to need more lines.
+//! Waits for a shell's command: until it is taken, until it is over, or until it needs more lines.
 
 use super::{Event, Finding, Verdict};
 use crate::Time;
@@ -10,7 +10,7 @@ pub(super) fn check(id: CommandId, shells: &Shells) -> Result<(), WaitError> {
     shells.get(id).map(|_| ()).ok_or(WaitError::NoSuchCommand(id))
 }
 
-/// Returns the newest command that is not the one which the input at `input_at` runs.
+/// Returns the newest command other than the one that the input at `input_at` runs.
 pub(super) fn last_before(shells: &Shells, input_at: Time) -> Result<CommandId, WaitError> {
     let last = shells.last();
     if shells.depth() == 0 && last.is_none() {

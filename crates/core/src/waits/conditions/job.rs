@@ -1,4 +1,4 @@
-//! Waits that depend on what the foreground job does: ready, rest, asks and full screen.
+//! Waits that depend on the activity of the foreground job: ready, rest, asks and full screen.
 
 use super::changes::differs_from;
 use super::{Event, Finding, Ready, Verdict};
@@ -10,7 +10,7 @@ use crate::waits::{
     REACTION_GRACE, REST_CONFIRM, STEADY, TerminalWait, UNSEEN_QUIET,
 };
 
-/// The verdict that something has to happen before a condition can hold.
+/// The verdict for a condition that cannot hold before another event.
 const NOT_YET: Verdict = Verdict::LookAt(None);
 
 /// Judges a condition by `verdict` at the events that can meet it.
@@ -108,7 +108,7 @@ pub(super) fn asks(id: Option<CommandId>, evidence: &Evidence<'_>) -> Verdict {
     Verdict::at(since.after(quiet), evidence.now, Finding::Command)
 }
 
-/// Returns whether the program has drawn something since the input. The echo of the line discipline is not its own.
+/// Returns whether the program has drawn something since the input. The echo of the line discipline does not count.
 fn has_reacted(is_at_prompt: bool, evidence: &Evidence<'_>) -> bool {
     let is_echo_own = evidence.input.echo_source != EchoSource::Terminal;
     let (anchor, frame) = (&evidence.input.anchor, evidence.frame());

@@ -7,7 +7,7 @@ use crate::Time;
 use crate::waits::wait::Wait;
 use crate::waits::{BUSY_MAX, Evidence};
 
-/// Judges a wait for a change. Without a time to be stable it holds with the change itself.
+/// Judges a wait for a change. Without a stable time it holds at the change itself.
 pub(super) fn judge_change(
     stable: Duration,
     styles: Styles,
@@ -73,7 +73,7 @@ pub(super) fn judge_settled(
     let (is_busy, was_busy) = (evidence.job.activity.is_busy(), wait.progress.was_busy);
     let is_over = wait.is_expired(now) || is_busy && patience <= now;
     if (is_busy || was_busy) && !is_over {
-        // After the job was busy, a second look is needed: its last output may still be on its way.
+        // After the job was busy, a second sample is needed: its last output may not have been read yet.
         return Verdict::LookLater { is_busy, until: patience };
     }
     Verdict::Met(settled_finding(wait, true, is_busy || was_busy))

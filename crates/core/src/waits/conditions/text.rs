@@ -24,7 +24,8 @@ pub(super) fn note_frame(
     }
 }
 
-/// Searches what is kept since the anchor: the screen and the scrollback, then the frames, then the transient frames.
+/// Searches the kept output since the anchor: the screen and the scrollback, then the frames, then the transient
+/// frames.
 pub(super) fn search_history(pattern: &Pattern, wait: &mut Wait, evidence: &Evidence<'_>) {
     if wait.spec.since == Since::Screen {
         return;
@@ -67,7 +68,7 @@ pub(super) fn judge_text(
     Verdict::met(found.map(|found| fresh(pattern, wait, found, evidence)))
 }
 
-/// Judges a wait for text to be gone. At its deadline it is not judged again: every frame was.
+/// Judges a wait for text to be gone. It is not judged again at its deadline, because it was judged at every frame.
 pub(super) fn judge_gone(pattern: &Pattern, event: Event, evidence: &Evidence<'_>) -> Verdict {
     match event {
         Event::Start | Event::Frame | Event::Release => {
@@ -119,7 +120,7 @@ fn fresh(pattern: &Pattern, wait: &Wait, found: &Match, evidence: &Evidence<'_>)
     Finding::Text { found: Some(found), fresh, visible, in_newer_frame: false }
 }
 
-/// Returns the match on the screen that a match is now, if it is still there.
+/// Returns a match at its current place on the screen, if it is still there.
 fn visible_match(
     pattern: &Pattern,
     wait: &Wait,
