@@ -10,11 +10,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use awaitty_terminal::platform::{exit_watch, peers};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use rustix::event::{PollFd, PollFlags};
 use rustix::fs::FlockOperation;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::Pid;
 use serde_json::{Value, json};
 
 use crate::access::POLICY_VARIABLE;
@@ -124,7 +124,7 @@ impl Client {
     /// # Errors
     /// If the kernel does not report it.
     pub fn server_pid(&self) -> io::Result<Pid> {
-        Ok(rustix::net::sockopt::socket_peercred(&self.input)?.pid)
+        peers::peer_pid(&self.input)
     }
 
     /// Ends the server, and waits for the exit of its process, which comes after the end of the connection.
@@ -132,11 +132,7 @@ impl Client {
     /// # Errors
     /// If the signal is not permitted.
     pub fn end_server(self) -> io::Result<()> {
-        let server = rustix::process::pidfd_open(self.server_pid()?, PidfdFlags::empty())?;
-        rustix::process::pidfd_send_signal(&server, Signal::TERM)?;
-        let mut ended = [PollFd::new(&server, PollFlags::IN)];
-        rustix::io::retry_on_intr(|| rustix::event::poll(&mut ended, None))?;
-        Ok(())
+        exit_watch::terminate(self.server_pid()?)
     }
 
     /// Returns the server's version.

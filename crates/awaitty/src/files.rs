@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use awaitty_terminal::ToolError;
+use awaitty_terminal::platform::files;
 
 /// Command line options for the folders in which callers may write files.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -90,12 +91,8 @@ fn write_in<T>(
     let (folder, inside) = locate(folders, path)?;
     let whole = folder.join(&inside);
     let root = open_folder(&folder).map_err(|error| failed(&whole, error))?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    // The kernel enforces that the path stays in the folder and contains no link, without a race.
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let mode = Mode::RUSR | Mode::WUSR;
-    let file = rustix::fs::openat2(&root, &inside, flags, mode, resolve);
-    let mut file = File::from(file.map_err(|error| failed(&whole, error))?);
+    let file = files::create_beneath(&root, &inside);
+    let mut file = file.map_err(|error| failed(&whole, error))?;
     match fill(&mut file).and_then(|filled| file.sync_all().map(|()| filled)) {
         Ok(filled) => Ok((whole, filled)),
         Err(error) => {

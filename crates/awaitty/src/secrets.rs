@@ -4,7 +4,7 @@
 //! ```text
 //! --secrets FILE ────────┐
 //! AWAITTY_SECRET_* ──────┼─► declared ─► If a variable holds one, the server replaces itself (exec), without the variable
-//! env = "VARIABLE" ──────┘              in the new environment, and passes the secrets through a memfd.
+//! env = "VARIABLE" ──────┘              in the new environment, and passes the secrets through a file in memory.
 //! ```
 //!
 //! `/proc/PID/environ` shows the environment at the start of a process, and removing a variable later does not change it.
@@ -22,15 +22,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
-use rustix::fs::MemfdFlags;
-use rustix::process::DumpableBehavior;
+use awaitty_terminal::platform::files;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Prefix of environment variables that are secrets.
 pub const SECRET_PREFIX: &str = "AWAITTY_SECRET_";
 
-/// Environment variable with the file descriptor of the memfd, set when the server replaces itself.
+/// Environment variable with the file descriptor of the file in memory, set when the server replaces itself.
 pub const FD_VARIABLE: &str = "AWAITTY_SECRETS_FD";
 
 /// Environment variable with the path of the secrets file.
@@ -131,7 +130,7 @@ impl Secrets {
     /// If the file is missing, readable by others or malformed, or exec fails. The error never contains a value.
     pub fn load(options: &SecretOptions) -> anyhow::Result<Secrets> {
         let secrets = match std::env::var(FD_VARIABLE) {
-            Ok(number) => read_memfd(&number)?,
+            Ok(number) => read_memory_file(&number)?,
             Err(_) => {
                 let (secrets, variables) = declared(options)?;
                 if !variables.is_empty() {
@@ -143,12 +142,12 @@ impl Secrets {
         if !secrets.by_name.is_empty() {
             // Prevents other programs of the same user from reading the memory and the file descriptors of this
             // process.
-            rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+            files::hide_memory()?;
         }
         Ok(secrets)
     }
 
-    /// Replaces this process by one without secrets in its environment. Its child loads them from the memfd.
+    /// Replaces this process by one without secrets in its environment. Its child loads them from the file in memory.
     ///
     /// # Errors
     /// If exec fails.
@@ -160,7 +159,7 @@ impl Secrets {
             }
             return Ok(());
         }
-        rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        files::hide_memory()?;
         Ok(())
     }
 
@@ -257,10 +256,10 @@ fn read_private(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Takes the secrets from the memfd, and empties it.
-fn read_memfd(number: &str) -> anyhow::Result<Secrets> {
+/// Takes the secrets from the file in memory, and empties it.
+fn read_memory_file(number: &str) -> anyhow::Result<Secrets> {
     let number: i32 = number.parse().context(FD_VARIABLE)?;
-    let path = format!("/proc/self/fd/{number}");
+    let path = files::descriptor_path(number);
     let mut file = File::options().read(true).write(true).open(path).context(FD_VARIABLE)?;
     let mut text = String::new();
     file.read_to_string(&mut text)?;
@@ -271,16 +270,15 @@ fn read_memfd(number: &str) -> anyhow::Result<Secrets> {
 /// Replaces this process by the same program with the same arguments, without some variables. Returns the error if exec
 /// fails.
 fn replace_process(secrets: &Secrets, variables: &[OsString]) -> anyhow::Result<anyhow::Error> {
-    let memfd = rustix::fs::memfd_create("awaitty-secrets", MemfdFlags::empty())?;
-    let mut memfd = File::from(memfd);
-    memfd.write_all(serde_json::to_string(secrets)?.as_bytes())?;
+    let mut file = files::memory_file("awaitty-secrets")?;
+    file.write_all(serde_json::to_string(secrets)?.as_bytes())?;
     let mut words = std::env::args_os();
     let mut command = Command::new(std::env::current_exe()?);
     command.arg0(words.next().unwrap_or_default()).args(words);
     for variable in variables {
         command.env_remove(variable);
     }
-    let error = command.env(FD_VARIABLE, memfd.as_raw_fd().to_string()).exec();
+    let error = command.env(FD_VARIABLE, file.as_raw_fd().to_string()).exec();
     Ok(anyhow::Error::from(error).context("the server could not replace itself (exec)"))
 }
 

@@ -13,6 +13,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use awaitty_terminal::platform::proc;
 pub use awaitty_terminal::runtime::{SESSION_VARIABLE, SOCKET_VARIABLE, runtime_dir};
 
 use crate::access::{Caller, Connection, SocketAccess};
@@ -63,7 +64,7 @@ fn remove_stale(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(SERVER_SOCKET).and_then(|rest| rest.strip_suffix(".sock"));
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        if pid.is_some_and(|pid| !pid.parse().is_ok_and(proc::exists)) {
             let _ = std::fs::remove_file(entry.path());
         }
     }

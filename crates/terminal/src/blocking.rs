@@ -1,5 +1,5 @@
-//! The same as [`Terminals`](crate::Terminals) and [`Terminal`](crate::Terminal), for programs without a Tokio runtime: every
-//! call blocks.
+//! Blocking versions of [`Terminals`](crate::Terminals) and [`Terminal`](crate::Terminal), for programs without a Tokio
+//! runtime.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::platform::processes::Survivor;
 use crate::terminals::{self, Config, SpawnSpec};
 use crate::wait::{WaitRequest, WaitResult};
 
-/// A set of terminals.
+/// A set of terminals. Dropping the last clone ends all of their programs.
 ///
 /// ```
 /// use awaitty_terminal::{SpawnSpec, WaitRequest, blocking::Terminals};
@@ -25,8 +25,6 @@ use crate::wait::{WaitRequest, WaitResult};
 /// assert_eq!(exited.exit_code(), Some(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// When the last clone is dropped, all of their programs are ended.
 #[derive(Clone, Debug)]
 pub struct Terminals(Arc<Inner>);
 
@@ -42,7 +40,7 @@ impl Drop for Inner {
     }
 }
 
-/// A program in a terminal. It runs on when this is dropped; [`close`](Self::close) ends it.
+/// A handle to a program in a terminal. Dropping it does not end the program; [`close`](Self::close) does.
 #[derive(Clone, Debug)]
 pub struct Terminal {
     set: Arc<Inner>,

@@ -193,7 +193,7 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Restores what a line of the journal records. Skips a line of another version.
+/// Restores a line of the journal. Skips a line of another version.
 fn restore(channels: &mut Channels, line: &str) {
     let fields: Vec<&str> = line.split('\t').collect();
     let value = |field: &str| field.strip_prefix('=').map(unescape);

@@ -1,4 +1,4 @@
-//! [`Terminal`]: a program in a terminal, as a user of the library holds it.
+//! [`Terminal`]: the library's handle to a program in a terminal.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::terminal::{Driver, Ends};
 use crate::terminals::{Ending, Entry, IfExists, SpawnSpec, Terminals};
 use crate::wait::{WaitRequest, WaitResult};
 
-/// A program in a terminal. It runs on when this is dropped; [`close`](Self::close) ends it.
+/// A handle to a program in a terminal. Dropping it does not end the program; [`close`](Self::close) does.
 #[derive(Clone, Debug)]
 pub struct Terminal {
     terminals: Arc<Terminals>,
@@ -30,10 +30,10 @@ impl Terminals {
         Ok(Terminal { terminals: Arc::clone(self), entry })
     }
 
-    /// Returns the terminal of a name or an id, or a tmux pane (`tmux:%3`).
+    /// Returns the terminal with a name or an ID, or a tmux pane (`tmux:%3`).
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such terminal.
     pub async fn terminal(self: &Arc<Self>, name: &str) -> Result<Terminal, ToolError> {
         let entry = self.find(Some(name)).await?;
         Ok(Terminal { terminals: Arc::clone(self), entry })
@@ -41,7 +41,7 @@ impl Terminals {
 }
 
 impl Terminal {
-    /// Returns its id.
+    /// Returns the ID of the terminal.
     pub fn id(&self) -> &str {
         &self.entry.id
     }
@@ -49,13 +49,13 @@ impl Terminal {
     /// Types text. A line feed is Enter.
     ///
     /// # Errors
-    /// If the program has exited, or its queue of input is full. Nothing was sent then.
+    /// If the program has exited, or its input queue is full. Nothing was sent then.
     pub async fn type_text(&self, text: &str) -> Result<(), ToolError> {
         self.send(vec![InputItem::Text(text.to_owned())], |_| Ok::<_, ToolError>(())).await
     }
 
-    /// Presses keys, given by their names and separated by spaces: `"down enter"`, `"ctrl+c"`. Each key is written once the
-    /// program has read the one before and is at rest again.
+    /// Presses keys, given by their names and separated by spaces: `"down enter"`, `"ctrl+c"`. Each key is written once
+    /// the program has read the previous one and is at rest again.
     ///
     /// # Errors
     /// If a name is unknown, or the program has exited. Nothing was sent then.
@@ -75,11 +75,11 @@ impl Terminal {
         sent.await.ok_or_else(ToolError::gone)?
     }
 
-    /// Waits for the first condition of a request that holds. The end of a wait is a result, never an error: see
+    /// Waits until the first condition of a request holds. A timeout is a result, not an error: see
     /// [`WaitResult::met`].
     ///
     /// # Errors
-    /// If the request makes no sense, or the terminal was closed before.
+    /// If the request is invalid, or the terminal was closed before.
     pub async fn wait(&self, request: WaitRequest) -> Result<WaitResult, ToolError> {
         self.act(Vec::new(), request).await
     }
@@ -134,7 +134,8 @@ impl Terminal {
         frame.await.ok_or_else(ToolError::gone)
     }
 
-    /// Ends the program and everything that it started: SIGHUP, and SIGKILL after a grace. Returns what it could not end.
+    /// Ends the program and all processes that it started: SIGHUP, and SIGKILL after a grace period. Returns the
+    /// processes that survived.
     pub async fn close(self) -> Vec<Survivor> {
         let ending = Ending::Kill(Signal::HUP, limits::GRACE);
         self.terminals.close(&self.entry, ending, false).await

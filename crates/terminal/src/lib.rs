@@ -1,8 +1,9 @@
-//! Drives interactive terminal programs and knows when something happened.
+//! Drives interactive terminal programs in PTYs and waits for their output and state.
 //!
-//! [`Terminals`] starts programs in PTYs or attaches to tmux panes. A [`Terminal`] is typed into and waited for. A
-//! [`WaitRequest`] names conditions, and looks only at what came after the last input, so stale text and the echo of the
-//! input do not match. A [`WaitResult`] says everything of one moment. [`blocking`] has the same calls without a runtime.
+//! [`Terminals`] starts programs in PTYs or attaches to tmux panes. A [`Terminal`] takes input and runs waits. A
+//! [`WaitRequest`] has conditions. By default they count only what was drawn after the last input, so stale text and
+//! the echo of the input do not match. A [`WaitResult`] has the screen and the state of the program at the end of the
+//! wait. [`blocking`] has the same calls for programs without a Tokio runtime.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -22,9 +23,9 @@
 //! # }
 //! ```
 //!
-//! Each terminal is a task ([`terminal`]) that owns a parsed screen (`awaitty-core`) and its [`io`]. Calls run as closures on
-//! that task, so checking a condition and registering a wait are one step. [`platform`] is the only place with OS-specific
-//! calls.
+//! Each terminal is a task ([`terminal`]) that owns a parsed screen (`awaitty-core`) and its [`io`]. Calls run as
+//! closures on that task, so checking a condition and registering a wait are one step. [`platform`] is the only place
+//! with OS-specific calls.
 
 pub mod blocking;
 pub mod channels;

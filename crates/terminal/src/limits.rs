@@ -1,29 +1,29 @@
-//! The limits of terminals and what a host may set of them. Each constant has its reason.
+//! The limits of terminals, and those of them that a host may set. Each constant has its reason.
 
 use std::time::Duration;
 
 use awaitty_core::FRAMES_MAX;
 
-/// The limits that a host may set. The constants of this module are the defaults, and say why.
+/// The limits that a host may set. The constants of this module are the defaults and have the reasons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Terminals at a time.
+    /// The maximum number of terminals at a time.
     pub sessions: usize,
-    /// Waits at a time on one terminal.
+    /// The maximum number of waits at a time on one terminal.
     pub waits: usize,
-    /// Lines kept of each terminal, unless `spawn` sets another number.
+    /// Lines of scrollback of each terminal, unless `spawn` sets another number.
     pub scrollback: usize,
-    /// Lines kept of all terminals together.
+    /// The maximum number of scrollback lines of all terminals together.
     pub scrollback_sum: usize,
-    /// Frames kept of each terminal.
+    /// Frames in the history of each terminal.
     pub frames: usize,
-    /// Bytes of input that may wait for a program to read them.
+    /// Capacity of a terminal's input queue in bytes.
     pub input_queue: usize,
-    /// Characters of the output that is kept of each command.
+    /// Characters kept of the output of each command.
     pub output_chars: usize,
-    /// Days after which a recording is removed.
+    /// Age at which a recording is removed, in days.
     pub recording_days: u64,
-    /// Bytes of all recordings; the oldest are removed.
+    /// The maximum size of all recordings in bytes. The oldest are removed first.
     pub recordings_bytes: u64,
 }
 
@@ -43,84 +43,85 @@ impl Default for Limits {
     }
 }
 
-/// Terminals that a server holds: more than any agent keeps in its head, fewer than the kernel has.
+/// The maximum number of terminals of a server: more than agents use at a time, and fewer than the kernel's limit of
+/// PTYs.
 pub const SESSIONS_MAX: usize = 256;
 
-/// Waits that run on one terminal at a time.
+/// The maximum number of waits at a time on one terminal.
 pub const WAITS_MAX: usize = 1_000;
 
-/// Lines that leave the screen and are kept, unless `spawn` says otherwise.
+/// Lines of scrollback, unless `spawn` sets another number.
 pub const SCROLLBACK: usize = 10_000;
 
-/// The most that `spawn` may ask for: 100 MB of plain text.
+/// The maximum that `spawn` may set: 100 MB of plain text.
 pub const SCROLLBACK_MAX: usize = 1_000_000;
 
-/// Lines that all terminals of a server may keep together: 1 GB of plain text, if each is as long as lines are. A
-/// thousand terminals have room that keep as many as usual, and ten that keep as many as one may.
+/// The maximum number of scrollback lines of all terminals of a server: 1 GB of plain text in lines of usual length. It
+/// allows a thousand terminals with [`SCROLLBACK`] lines, or ten with [`SCROLLBACK_MAX`].
 pub const SCROLLBACK_SUM_MAX: usize = 10_000_000;
 
-/// Days that a recording is kept: long enough to look into a failure of last week, too short to forget what is in it.
+/// Age at which a recording is removed, in days: long enough to investigate a failure of last week, and short enough
+/// that the user still knows its content.
 pub const RECORDING_DAYS: u64 = 30;
 
-/// Bytes of all recordings: ten of the largest, and not all of a disk.
+/// The maximum size of all recordings in bytes: ten of the maximum size, and not all of a disk.
 pub const RECORDINGS_BYTES_MAX: u64 = 10 << 30;
 
-/// Bytes of input that wait for a program to read them. More is refused as a whole.
+/// Capacity of a terminal's input queue in bytes. Input that exceeds it is refused as a whole.
 pub const INPUT_QUEUE_MAX: usize = 1 << 20;
 
-/// Bytes of one line that the kernel hands to a program which reads whole lines; the rest of a longer
-/// line it throws away without a word.
+/// The maximum length of a line in canonical mode, in bytes. The kernel silently drops the rest of a longer line.
 pub const CANONICAL_LINE_MAX: usize = 4095;
 
-/// How long nothing follows an escape that is a key, once the program has read it: by then it knows that no other key begins
-/// so. Vim waits for 100 ms (`ttimeoutlen` of its defaults), Neovim for 50, fish for 30. A program that is seen to wait longer
-/// with a timeout (zsh 400 ms, readline 500) gets the next key after that: see `driver/pace.rs`.
+/// Pause after the Escape key, once the program has read it. By then the program has decided that no escape sequence
+/// follows: Vim waits for 100 ms (`ttimeoutlen` in its defaults), Neovim for 50 ms, fish for 30 ms. If the kernel shows
+/// a longer poll (zsh 400 ms, readline 500 ms), the pause is longer: see `terminal/pace.rs`.
 pub const ESCAPE_PAUSE: Duration = Duration::from_millis(150);
 
-/// Characters of one result.
+/// The maximum length of a result in characters.
 pub const RESULT_CHARS: usize = 20_000;
 
-/// The size of a terminal, unless `spawn` says otherwise.
+/// Columns of a terminal, unless `spawn` sets another number.
 pub const COLS: usize = 120;
 
-/// See [`COLS`].
+/// Rows of a terminal, unless `spawn` sets another number.
 pub const ROWS: usize = 40;
 
-/// Bytes of a command that is typed into a shell. Four times what is asked for as a line, and a quarter of
-/// the input that may wait.
+/// The maximum length of a command that is typed into a shell, in bytes: a quarter of [`INPUT_QUEUE_MAX`].
 pub const COMMAND_MAX: usize = 256 * 1024;
 
-/// How long a program has between the polite signal and SIGKILL, when it is closed.
+/// Time between the first signal and SIGKILL when a program is closed.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// How long programs have when the server itself ends; it must be gone within half a second.
+/// The same time when the server exits: the server must have exited within half a second.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_millis(200);
 
-/// How long output is awaited after a program's exit, if something else holds its terminal open.
-/// The kernel hangs up within 20 ms where the program was the leader of its session.
+/// Time for which output is read after a program's exit, if another process holds the terminal open. The kernel hangs
+/// up within 20 ms if the program was the session leader.
 pub const DRAIN_MAX: Duration = Duration::from_millis(500);
 
-/// Reads of what is printed later than that: a megabyte, sixteen times what the kernel keeps of a terminal or of a pipe. So
-/// all of it is read that was printed before the exit, however late we are, and whoever prints more is somebody else.
+/// The maximum number of reads after [`DRAIN_MAX`]: 1 MiB, sixteen times the kernel's buffer of a terminal or a pipe.
+/// So all output from before the exit is read even if the server is late. Any further output is from another process.
 pub const LATE_READS_MAX: usize = 256;
 
-/// How long `close_session` waits for the word of an exit once the kernel has said that nobody is left. It comes after the
-/// drain, so on a machine that is overloaded that long is not enough.
+/// Time for which `close_session` waits for the exit status after all processes have ended. The status is known after
+/// the drain, so on an overloaded machine this takes longer than [`DRAIN_MAX`].
 pub const EXIT_REPORT_MAX: Duration = Duration::from_secs(5);
 
-/// Reads in a row before anybody else is served, so that a flood does not starve the callers.
+/// Reads of a terminal's task before it yields, so that a flood does not starve callers and other terminals.
 pub const READS_IN_A_ROW: usize = 16;
 
-/// Work in a row, in cells that are read or written, for the same reason: a few bytes can change every cell of a screen. At 1
-/// to 10 ns a cell it takes at most about a millisecond. The sequence that reaches the limit is completed.
+/// Work of a terminal's task before it yields, in cells that are read or written: a few bytes can change every cell of
+/// a screen. At 1 to 10 ns per cell it takes at most about 1 ms. The escape sequence that reaches the limit is
+/// completed.
 pub const WORK_IN_A_ROW: u64 = 100_000;
 
-/// Bytes of output kept as they were printed, for `read_output` with `raw`.
+/// Bytes of raw output that are kept, for `read_output` with `raw`.
 pub const RAW_MAX: usize = 256 * 1024;
 
-/// Processes that `close_session` tells of as survivors: who leaves more is a bomb, and its first ones tell as much.
+/// The maximum number of survivors that `close_session` lists. A longer list means a fork bomb, and its first
+/// processes identify it.
 pub const SURVIVORS_MAX: usize = 20;
 
-/// Threads that look at the process table: what is ended at a time is looked at by as many as most machines have
-/// processors for.
+/// The number of threads that scan the process table. Most machines have at least two processors for them.
 pub const WORKER_THREADS: usize = 2;

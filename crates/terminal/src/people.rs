@@ -7,10 +7,12 @@ use tokio::time::Instant;
 
 use crate::text;
 
-/// Characters of a secret's name in a prompt. A longer one would push the program's name off the line.
+/// The maximum length of a secret's name in a prompt, in characters. A longer one would push the program's name off the
+/// line.
 const NAME_CHARS: usize = 40;
 
-/// How long a person who has just detached counts as present. A client that gets one update calls again for the next.
+/// Time for which a detached person still counts as present. A polling client detaches after each update and attaches
+/// again.
 const AWAY_MAX: Duration = Duration::from_secs(1);
 
 /// The people attached to a terminal. Clones share their state.
@@ -75,7 +77,7 @@ impl People {
         self.presence.borrow().count
     }
 
-    /// Returns whether a person is attached, or attaches again within [`AWAY_MAX`].
+    /// Returns whether a person is attached, or attaches again within [``AWAY_MAX`.
     pub async fn is_anybody_there(&self) -> bool {
         let mut presence = self.presence.subscribe();
         let Presence { count, last_detached } = *presence.borrow_and_update();

@@ -1,4 +1,4 @@
-//! What a host allows: which programs may be started, and which terminals may be used.
+//! The rules of a host: which programs may be started, and which terminals may be used.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::error::ToolError;
 
-/// The command that every program runs inside: its path and its words, of which the first is `argv[0]`.
+/// The command that runs every program: its path and its argument vector, which starts with `argv[0]`.
 pub type Wrapper<'r> = (PathBuf, &'r [String]);
 
-/// Decides what is allowed. Every method allows everything by default.
+/// The rules of a host. By default, every method allows everything.
 pub trait Rules: Debug + Send + Sync {
     /// Checks that a program may be started in a directory.
     ///
@@ -21,20 +21,20 @@ pub trait Rules: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Removes the variables that a program must not inherit.
+    /// Removes the environment variables that a program must not inherit.
     fn filter_environment(&self, environment: &mut BTreeMap<OsString, OsString>) {
         let _ = environment;
     }
 
-    /// Returns the command that every program runs inside.
+    /// Returns the command that runs every program, if there is one.
     ///
     /// # Errors
-    /// If it cannot be found.
+    /// If the command cannot be found.
     fn wrapper(&self) -> Result<Option<Wrapper<'_>>, ToolError> {
         Ok(None)
     }
 
-    /// Returns whether programs run inside another command.
+    /// Returns whether programs are run by another command.
     fn has_wrapper(&self) -> bool {
         false
     }
@@ -57,13 +57,13 @@ pub trait Rules: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns how many terminals one client may have.
+    /// Returns the maximum number of terminals of one client; `None` is no limit.
     fn terminals_per_client(&self) -> Option<usize> {
         None
     }
 }
 
-/// Allows everything.
+/// Rules that allow everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllowAll;
 

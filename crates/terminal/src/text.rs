@@ -1,8 +1,8 @@
-//! Program output for readers: no control characters, nothing invisible.
+//! Makes text of programs readable: shows or removes invisible characters, and cuts long texts.
 
 use std::fmt::Write;
 
-/// Characters of one line of output, where a result lists several.
+/// The maximum length of a line in a result that lists several, in characters.
 pub const LINE_CHARS: usize = 200;
 
 /// Shows invisible characters (bidi controls, zero-width characters, variation selectors and tags) as `<U+XXXX>`.
@@ -86,7 +86,8 @@ fn is_emoji(c: char) -> bool {
         | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Cuts a text in the middle if it has more than `max` characters, and says what is missing.
+/// Cuts a text in the middle if it has more than `max` characters. A note in the gap has the number of missing
+/// characters and says `how` to read them.
 pub fn cut(text: String, max: usize, how: &str) -> String {
     let count = text.chars().count();
     if count <= max {
@@ -100,7 +101,7 @@ pub fn cut(text: String, max: usize, how: &str) -> String {
     start + &note(count - head - tail) + &end
 }
 
-/// A line of output as one of several in a result.
+/// Returns a line of output for a result that lists several.
 pub fn line(line: &str) -> String {
     cut(visible(line), LINE_CHARS, "read_output")
 }

@@ -1,24 +1,25 @@
-//! Waits as values: what a caller waits for, and everything that a result says.
+//! The request for a wait and its result.
 //!
-//! A result is collected in the job that ends its wait, on the terminal's task. So its frame, state, selection, diff and
-//! diagnosis are of one moment.
+//! A result is collected in the job that ends its wait, on the terminal's task. So its frame, state, selection, diff
+//! and diagnosis belong to the same moment.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{
-    Condition, Diff, Exit, Finding, Frame, Match, Outcome, Pattern, Selection, Seq, Since, Spec,
-    Styles,
+    Condition, Diff, Exit, Finding, Frame, Match, Outcome, Pattern, Ready, Selection, Seq, Since,
+    Spec, Styles,
 };
 
 use crate::diagnosis;
 use crate::error::ToolError;
 use crate::terminal::{Driver, Ends, ProgramState};
 
-/// How long a wait lasts at most, unless the request sets another time.
+/// The default timeout of a wait.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a caller waits for: the first of several conditions of one terminal, looking only at what came after an anchor.
+/// A request to wait on one terminal for the first of several conditions. They are judged by what happened after the
+/// anchor.
 #[derive(Clone, Debug)]
 pub struct WaitRequest {
     conditions: Vec<Condition>,
@@ -27,7 +28,7 @@ pub struct WaitRequest {
 }
 
 impl WaitRequest {
-    /// Waits for one condition, since the last input, for [`TIMEOUT`].
+    /// Waits for one condition, with the last input as the anchor and the default [`TIMEOUT`].
     pub fn new(condition: Condition) -> WaitRequest {
         WaitRequest { conditions: vec![condition], since: Since::Input, timeout: TIMEOUT }
     }
@@ -50,13 +51,14 @@ impl WaitRequest {
         Ok(WaitRequest::new(Condition::Gone(Arc::new(pattern))))
     }
 
-    /// Waits until the text or the selection differs from the anchor's frame, and the text has been unchanged for `stable`.
+    /// Waits until the text or the selection differs from the anchor's frame, and the text has been unchanged for
+    /// `stable`.
     pub fn change(stable: Duration) -> WaitRequest {
         let (styles, ignore) = (Styles::Selection, Vec::new());
         WaitRequest::new(Condition::Change { stable, styles, ignore })
     }
 
-    /// Waits until the program has taken all input, is not busy, and the text has been unchanged for `quiet`.
+    /// Waits until the program has read all input, is not busy, and the text has been unchanged for `quiet`.
     pub fn settled(quiet: Duration) -> WaitRequest {
         WaitRequest::new(Condition::Settled(quiet))
     }
@@ -71,7 +73,7 @@ impl WaitRequest {
         WaitRequest::new(Condition::Exit)
     }
 
-    /// Adds the conditions of another request: the first that holds ends the wait.
+    /// Adds the conditions of another request. The first condition that holds ends the wait.
     #[must_use]
     pub fn or(mut self, other: WaitRequest) -> WaitRequest {
         self.conditions.extend(other.conditions);
@@ -98,12 +100,12 @@ impl WaitRequest {
     }
 }
 
-/// Everything that is known when a wait ends.
+/// The result of a wait, with the state of the terminal at its end.
 #[derive(Clone, Debug)]
 pub struct WaitResult {
-    /// How the waits ended: the one that was met, or else all of them.
+    /// The end of the wait that was met, or the ends of all waits if none was met.
     pub ends: Ends,
-    /// What the program is doing; `None` if it has exited.
+    /// The state of the program; `None` if it has exited.
     pub state: Option<ProgramState>,
     /// The reason why the wait was not met, in a few lines.
     pub diagnosis: Option<String>,
@@ -115,10 +117,12 @@ impl WaitResult {
     /// Collects the result of waits that have just ended.
     pub fn collect(driver: &Driver, ends: Ends) -> WaitResult {
         let session = driver.session();
-        let mut state = session.exit().is_none().then(|| driver.state());
-        if let (Some(state), Finding::Ready(Some(ready))) = (&mut state, &ends.first.finding) {
-            // The look at the program that met the wait counts. An editor may do something else for a moment right after.
-            state.ready.get_or_insert(*ready);
+        let mut state = driver.program_state();
+        if let (Some(state), &Finding::Ready(Some(ready))) = (&mut state, &ends.first.finding)
+            && (state.ready.is_none() || ready == Ready::Quiet)
+        {
+            // The probe that met the wait counts: an editor may be busy for a moment right after it.
+            state.ready = Some(ready);
         }
         let diagnosis = diagnosis::explain(driver, &ends);
         let base = Arc::clone(session.comparable(&ends.first.anchor));
@@ -163,7 +167,7 @@ impl WaitResult {
         &self.ends.first.frame
     }
 
-    /// Returns the number of the frame: pass it as [`Since::Frame`] to wait for what comes after it.
+    /// Returns the number of the frame. Pass it as [`Since::Frame`] to wait for text and changes after this frame.
     pub fn seq(&self) -> Seq {
         self.frame().seq()
     }
@@ -197,7 +201,7 @@ impl WaitResult {
         self.selection().into_iter().next().map(|selection| selection.text)
     }
 
-    /// Returns what changed since the anchor; `None` if the size of the screen did.
+    /// Returns the difference to the anchor's frame; `None` if the size of the screen has changed.
     pub fn diff(&self) -> Option<Diff> {
         Diff::new(&self.base, self.frame())
     }
@@ -207,7 +211,7 @@ impl WaitResult {
         self.ends.first.exit
     }
 
-    /// Returns the exit status of a program that exited with one.
+    /// Returns the exit code, if the program has exited with one.
     pub fn exit_code(&self) -> Option<i32> {
         match self.exit() {
             Some(Exit::Code(code)) => Some(code),

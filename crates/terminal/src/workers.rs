@@ -1,8 +1,8 @@
-//! Work that takes a moment and that nobody is to wait for but who asked, also where the kernel gives no more threads.
+//! A thread pool for blocking work, such as scans of the process table. Its threads start with the server.
 //!
-//! The runtime makes a thread when there is such work, and lets it go after ten seconds without any. Where a program has
-//! filled the limit of processes there is no room for another: then the work waits for ever or the runtime panics, and it is
-//! the very work that would end the program. So a server has its own threads for it, from the beginning.
+//! Tokio starts the threads of its blocking pool on demand, and ends them after ten seconds without work. If a program
+//! has reached the limit of processes, no thread can be started: the work then blocks forever, or the runtime panics.
+//! The work would have ended that program.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
@@ -12,23 +12,23 @@ use crate::limits;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Where the threads hear of jobs.
+/// The job queue of the threads; unset in a library, which has no threads of its own.
 static JOBS: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
 
-/// Makes the threads.
+/// Starts the threads.
 pub fn begin() {
     let (jobs, received) = mpsc::channel::<Job>();
     let received = Arc::new(Mutex::new(received));
-    let make = |_: &usize| {
+    let start = |_: &usize| {
         let received = Arc::clone(&received);
-        std::thread::Builder::new().name("aside".to_owned()).spawn(move || work(&received)).is_ok()
+        std::thread::Builder::new().name("worker".to_owned()).spawn(move || work(&received)).is_ok()
     };
-    if (0..limits::WORKER_THREADS).filter(make).count() > 0 {
+    if (0..limits::WORKER_THREADS).filter(start).count() > 0 {
         let _ = JOBS.set(jobs);
     }
 }
 
-/// Does something aside. A library, which has no threads of its own, does it on the runtime's.
+/// Runs a job on one of the threads, or on the runtime's blocking pool if [`begin`] was not called.
 pub async fn run<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = oneshot::channel();
     let job = move || drop(done.send(job()));
@@ -36,7 +36,7 @@ pub async fn run<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) ->
         Some(jobs) => drop(jobs.send(Box::new(job))),
         None => drop(tokio::task::spawn_blocking(job)),
     }
-    result.await.expect("what is done aside does not panic")
+    result.await.expect("jobs do not panic")
 }
 
 fn work(jobs: &Mutex<mpsc::Receiver<Job>>) {

@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use awaitty_terminal::platform::files;
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -20,7 +21,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::policy;
+use crate::{policy, tools};
 
 /// Requests without a written response.
 #[derive(Debug, Default)]
@@ -35,8 +36,8 @@ struct OpenRequests {
 
 impl OpenRequests {
     fn is_full(&self) -> bool {
-        self.brief >= policy::UNTOLD_MAX
-            || self.unwritten > 0 && self.by_id.len() + self.unwritten >= policy::UNTOLD_MAX
+        self.brief >= policy::OPEN_REQUESTS_MAX
+            || self.unwritten > 0 && self.by_id.len() + self.unwritten >= policy::OPEN_REQUESTS_MAX
     }
 
     fn add(&mut self, id: RequestId, is_brief: bool) {
@@ -50,18 +51,17 @@ impl OpenRequests {
     }
 }
 
-/// Tells whether a request is answered in a moment, whatever else happens.
+/// Returns whether a request does not wait for an event.
 fn is_brief(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::CallToolRequest(call) => {
-            let may_wait = ["wait", "submit", "secret", "grace_ms"];
             let has = |name: &str| {
                 call.params.arguments.as_ref().is_some_and(|all| all.contains_key(name))
             };
-            let tool = call.params.name.as_ref();
-            let waits = tool.starts_with("wait_for_")
-                || ["run_command", "run_steps", "close_session"].contains(&tool);
-            !waits && !may_wait.into_iter().any(has)
+            // A call of an unknown tool is an error at once.
+            !tools::specs()
+                .find(|spec| spec.name == call.params.name)
+                .is_some_and(|spec| spec.may_wait(has))
         }
         ClientRequest::SubscriptionsListenRequest(_) => false,
         _ => true,
@@ -83,7 +83,7 @@ impl HangupDetector {
     /// Watches standard input.
     pub(super) fn of_stdin() -> HangupDetector {
         // Reopened, because O_NONBLOCK on the inherited descriptor would affect all processes that share it.
-        let opened = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0");
+        let opened = pipe::OpenOptions::new().open_receiver(files::descriptor_path(0));
         opened.map_or(HangupDetector::Unknown, HangupDetector::Pipe)
     }
 
@@ -249,12 +249,12 @@ mod tests {
         let ended = CancellationToken::new();
         let transport = AsyncRwTransport::new_server(requests, responses);
         let mut outbox = Outbox::new(transport, HangupDetector::of_socket(&watched), ended.clone());
-        for id in 0..policy::UNTOLD_MAX {
+        for id in 0..policy::OPEN_REQUESTS_MAX {
             client.write_all(format!("{PING}{id}}}\n").as_bytes()).await.expect("room in the pipe");
         }
         let more = format!("{CANCEL}\n{PING}-1}}\n{PING}-1}}\n{PING}-2}}\n{PING}-3}}\n");
         client.write_all(more.as_bytes()).await.expect("room in the pipe");
-        for _ in 1..policy::UNTOLD_MAX {
+        for _ in 1..policy::OPEN_REQUESTS_MAX {
             outbox.receive().await.expect("a request");
         }
         let mut sending = Box::pin(outbox.send(response(1)));
@@ -274,7 +274,7 @@ mod tests {
         assert!(matches!(outbox.receive().await, Some(JsonRpcMessage::Notification(_))));
         assert_eq!(
             outbox.requests.borrow().by_id.len(),
-            policy::UNTOLD_MAX - 2,
+            policy::OPEN_REQUESTS_MAX - 2,
             "one was cancelled"
         );
         // As many brief requests are allowed, regardless of writes; a reused ID counts once.

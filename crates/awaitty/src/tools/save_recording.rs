@@ -7,8 +7,9 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Kind, Tool, ToolResult};
-use crate::record::{self, Format, Standing};
+use super::spec::{CommandSpec, Effect, ToolSpec, Waits};
+use super::{Context, Tool, ToolResult};
+use crate::record::{self, Format, RecordingStatus};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
 
@@ -44,13 +45,23 @@ struct Output {
     note: Option<String>,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id", "path"],
+        switches: &[("force", "Overwrite an existing file")],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "save_recording",
         "Saves the recording of a session that was spawned with `record`.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {
@@ -65,8 +76,8 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
     };
     // An error means that the recording ended early, and the note has the reason.
     let _ = recorded.await;
-    let standing = entry.handle.call(|driver| driver.recording()).await.flatten();
-    let Standing { path: recording, note, .. } = standing.ok_or_else(ToolError::gone)?;
+    let status = entry.handle.call(|driver| driver.recording()).await.flatten();
+    let RecordingStatus { path: recording, note, .. } = status.ok_or_else(ToolError::gone)?;
     let (source, path) = (recording.clone(), params.path);
     let saved = tokio::task::spawn_blocking(move || {
         let failed = |error: std::io::Error| {

@@ -1,5 +1,5 @@
-//! A terminal without a program, for tests of the task loop: output, exit, unread input and the foreground job are what the
-//! test sets, and nothing happens until the test says so. Used with the paused clock of the runtime.
+//! A terminal without a program, for tests of the task loop. The test sets its output, exit, unread input and
+//! foreground job. It is used with the paused clock of the runtime.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,30 +11,30 @@ use tokio::sync::Notify;
 use super::pty::{InputModes, ReadOutcome};
 use crate::platform::foreground::Foreground;
 
-/// Bytes of input that the terminal takes before the program reads, unless the test sets another number: as many as a
-/// line discipline that collects no lines.
+/// The default size of the input buffer in bytes: that of the kernel's line discipline in raw mode.
 const ROOM: usize = 4095;
 
 /// The state of a fake terminal.
 #[derive(Debug)]
 struct State {
     output: VecDeque<u8>,
-    /// Readiness of the output is not reported.
+    /// The terminal does not report that it is readable.
     is_silent: bool,
-    /// Pieces of output, of which each read returns the next one, with nothing in between.
+    /// Pieces of output. Each read returns the next one.
     script: VecDeque<Vec<u8>>,
-    /// Bytes that follow whenever the output is drained, so that it never is.
+    /// The byte that fills each read once all other output was read, so that the output is never drained.
     flood: Option<u8>,
     is_hung_up: bool,
     exit: Option<Exit>,
     /// All input that was written.
     written: Vec<u8>,
-    /// Bytes of it that the program did not read.
+    /// The number of bytes that the program has not read.
     unread: usize,
+    /// The size of the input buffer in bytes.
     room: usize,
     is_canonical: bool,
     activity: Activity,
-    /// How often the threads of the program ran.
+    /// The number of times that the program's threads were scheduled.
     runs: u64,
     is_running: bool,
 }
@@ -92,25 +92,25 @@ impl FakeTerminal {
         self.change(|state| state.output.extend(output.as_ref()));
     }
 
-    /// Prints output that the task does not notice until it reads for another reason, as output in the kernel's buffer whose
-    /// readiness was not reported yet.
+    /// Prints output without reporting readiness, so that the task reads it only when it reads for another reason. The
+    /// kernel may likewise have output in its buffer before it reports readiness.
     pub(crate) fn print_silently(&self, output: impl AsRef<[u8]>) {
         let mut state = self.lock();
         state.is_silent = true;
         state.output.extend(output.as_ref());
     }
 
-    /// Prints this byte without end, until `None` is set.
+    /// Prints a byte without end, until it is set to `None`.
     pub(crate) fn flood(&self, byte: Option<u8>) {
         self.change(|state| state.flood = byte);
     }
 
-    /// Prints pieces of output, one for each read. At an empty piece the output is drained for a moment.
+    /// Prints pieces of output, one for each read. An empty piece reports once that the output is drained.
     pub(crate) fn print_pieces(&self, pieces: impl IntoIterator<Item = Vec<u8>>) {
         self.change(|state| state.script.extend(pieces));
     }
 
-    /// Closes the terminal: no process has it open any more.
+    /// Closes the terminal: the program's end has no open file descriptor any more.
     pub(crate) fn hang_up(&self) {
         self.change(|state| state.is_hung_up = true);
     }
@@ -120,7 +120,7 @@ impl FakeTerminal {
         self.change(|state| state.exit = Some(exit));
     }
 
-    /// Reads all input that the program did not read, as the program.
+    /// Reads all unread input, as the program would.
     pub(crate) fn read_input(&self) {
         self.change(|state| {
             state.unread = 0;
@@ -128,7 +128,7 @@ impl FakeTerminal {
         });
     }
 
-    /// Sets what the program does: at rest in a read of the terminal, or busy.
+    /// Sets the activity of the program: busy, or at rest in a read of the terminal.
     pub(crate) fn set_busy(&self, is_busy: bool) {
         self.change(|state| {
             state.is_running = is_busy;
@@ -138,7 +138,7 @@ impl FakeTerminal {
         });
     }
 
-    /// Sets how many unread bytes the terminal takes.
+    /// Sets the size of the input buffer in bytes.
     pub(crate) fn set_room(&self, room: usize) {
         self.change(|state| state.room = room);
     }
@@ -188,7 +188,6 @@ impl FakeIo {
             return ReadOutcome::Bytes(count);
         }
         if let Some(piece) = state.script.pop_front() {
-            // An empty piece is a moment in which nothing is there.
             buffer[..piece.len()].copy_from_slice(&piece);
             return if piece.is_empty() {
                 ReadOutcome::Drained

@@ -1,9 +1,9 @@
-//! What the kernel makes of what is typed before a program gets it: what ends a line, what takes it back, and what stops
-//! the output and lets it go. As `n_tty.c` of Linux 6 has it; nothing is asked here, and nothing is written.
+//! A model of the kernel's line discipline: which bytes end a line, erase it, send a signal, and stop or resume the
+//! output. It follows `n_tty.c` of Linux 6 and does no I/O.
 
 use rustix::termios::{InputModes, LocalModes, SpecialCodeIndex, SpecialCodes, Termios};
 
-/// How a terminal takes single bytes.
+/// The line discipline of a terminal: its modes and control characters.
 #[derive(Clone, Copy, Debug)]
 pub struct Discipline {
     input: InputModes,
@@ -11,7 +11,7 @@ pub struct Discipline {
     codes: Codes,
 }
 
-/// The bytes that mean something; 0 is none.
+/// The control characters of a terminal. A disabled one is 0.
 #[derive(Clone, Copy, Debug, Default)]
 struct Codes {
     start: u8,
@@ -25,19 +25,20 @@ struct Codes {
     ends: [u8; 3],
 }
 
-/// What was typed and is in the terminal's hands.
+/// The state of the line discipline after the input so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
-    /// Bytes of the line that is not ended yet. Where words or wide characters were taken back, these are still counted.
+    /// Bytes of the unfinished line. The count may be too high: an erased word is still counted, and of an erased
+    /// multi-byte character only one byte is subtracted.
     pub line: usize,
-    /// The next byte means nothing but itself.
+    /// The next byte is literal (VLNEXT).
     is_literal: bool,
-    /// Output was stopped, and not let go since.
+    /// Flow control (VSTOP) has stopped the output.
     is_stopped: bool,
 }
 
 impl Default for Discipline {
-    /// Of a terminal that cannot be asked: everything is handed on as it is.
+    /// Returns the line discipline of a terminal with unknown modes: it passes all bytes on unchanged.
     fn default() -> Discipline {
         let (input, local) = (InputModes::empty(), LocalModes::empty());
         Discipline { input, local, codes: Codes::default() }
@@ -64,7 +65,7 @@ impl From<&Termios> for Discipline {
 }
 
 impl Discipline {
-    /// What the terminal has when these bytes are typed, too, and how long a line was meanwhile.
+    /// Returns the state after more input, and the length of the longest line on the way, in bytes.
     pub fn take(&self, mut typed: Typed, bytes: &[u8]) -> (Typed, usize) {
         let mut longest = 0;
         for &byte in bytes {
@@ -74,8 +75,8 @@ impl Discipline {
         (typed, longest)
     }
 
-    /// Returns whether the line discipline acts on a key by itself, with a signal or by stopping output, and hands nothing
-    /// over to the program.
+    /// Returns whether the line discipline handles a key itself, by a signal or by flow control. The program does not
+    /// read such a key.
     pub fn is_control(&self, key: &[u8]) -> bool {
         let &[byte] = key else { return false };
         let is = |code: u8| code != 0 && code == byte;
@@ -84,7 +85,7 @@ impl Discipline {
             || has_flow && (is(self.codes.start) || is(self.codes.stop))
     }
 
-    /// Tells whether output is stopped: a terminal that is told not to heed the keys for that lets it go.
+    /// Returns whether flow control has stopped the output. The kernel resumes the output when a program resets IXON.
     pub fn is_stopped(&self, typed: Typed) -> bool {
         typed.is_stopped && self.input.contains(InputModes::IXON)
     }
@@ -139,7 +140,7 @@ impl Discipline {
 mod tests {
     use super::*;
 
-    /// As a new terminal has it.
+    /// Returns the line discipline of a new terminal.
     fn usual() -> Discipline {
         Discipline {
             input: InputModes::ICRNL | InputModes::IXON,
@@ -181,16 +182,16 @@ mod tests {
         }
         let (typed, _) = usual.take(Typed::default(), b"abc");
         assert_eq!(usual.take(typed, b"de\r").1, 5);
-        // Who reads keys has them all.
+        // A program in raw mode reads each byte at once.
         let raw = Discipline { local: LocalModes::ISIG, ..usual };
         assert_eq!(raw.take(typed, b"defgh"), (Typed::default(), 0));
-        // Without the translation Enter is a character.
+        // Without ICRNL, Enter does not end the line.
         let plain = Discipline { input: InputModes::empty(), ..usual };
         assert_eq!(plain.take(Typed::default(), b"ab\rc").1, 4);
     }
 
     #[test]
-    fn output_is_stopped_and_let_go() {
+    fn flow_control_stops_and_resumes_output() {
         let usual = usual();
         let any = Discipline { input: usual.input | InputModes::IXANY, ..usual };
         let none = Discipline { input: InputModes::empty(), ..usual };
@@ -209,7 +210,7 @@ mod tests {
             let (typed, _) = discipline.take(Typed::default(), bytes.as_bytes());
             assert_eq!(discipline.is_stopped(typed), is_stopped, "{bytes:?}");
         }
-        // A program that sets its terminal up otherwise lets it go.
+        // A program that resets IXON resumes the output.
         let (typed, _) = usual.take(Typed::default(), b"\x13");
         assert!(!none.is_stopped(typed));
     }

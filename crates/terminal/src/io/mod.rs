@@ -1,4 +1,4 @@
-//! Where the bytes of a terminal come from and go to.
+//! The I/O of a terminal: a PTY or a tmux pane.
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -13,22 +13,22 @@ use rustix::process::Pid;
 use tmux::Pane;
 
 use crate::platform::foreground::{self, Foreground};
-use crate::platform::processes;
+use crate::platform::proc;
 
-/// Where a terminal's bytes come from and go to.
+/// The source of a terminal's output and the destination of its input.
 #[derive(Debug)]
 pub enum Io {
-    /// A program that we started.
+    /// The PTY of a program that awaitty started.
     Pty(Pty),
     /// A pane of a tmux server.
     Pane(Box<Pane>),
-    /// A terminal of a test.
+    /// A fake terminal for tests.
     #[cfg(test)]
     Fake(fake::FakeIo),
 }
 
 impl Io {
-    /// Waits until there is something to read.
+    /// Waits until there is output to read.
     pub async fn readable(&self) -> io::Result<()> {
         match self {
             Io::Pty(pty) => pty.readable().await,
@@ -38,7 +38,7 @@ impl Io {
         }
     }
 
-    /// Waits until there is room to write.
+    /// Waits until there is room to write input.
     pub async fn writable(&self) -> io::Result<()> {
         match self {
             Io::Pty(pty) => pty.writable().await,
@@ -58,7 +58,7 @@ impl Io {
         }
     }
 
-    /// Reads what there is.
+    /// Reads available output.
     pub fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
         match self {
             Io::Pty(pty) => pty.read(buffer),
@@ -68,7 +68,7 @@ impl Io {
         }
     }
 
-    /// Writes what there is room for, and says how much that was.
+    /// Writes as many bytes as there is room for and returns their number.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Io::Pty(pty) => pty.write(bytes),
@@ -78,7 +78,7 @@ impl Io {
         }
     }
 
-    /// What the terminal does with input now.
+    /// Returns the terminal's current input modes.
     pub fn input_modes(&self) -> InputModes {
         match self {
             Io::Pty(pty) => pty.input_modes(),
@@ -88,8 +88,8 @@ impl Io {
         }
     }
 
-    /// Returns the foreground process group of the terminal. The programs of a pane belong to the user as well, so the
-    /// group of a pane is no evidence.
+    /// Returns the foreground process group of the terminal. Returns `None` for a pane: the user may run programs in
+    /// it, so its foreground group is no evidence.
     pub fn foreground_group(&self) -> Option<i32> {
         match self {
             Io::Pty(pty) => pty.foreground_group(),
@@ -99,7 +99,7 @@ impl Io {
         }
     }
 
-    /// Tells whether the program has input that it did not read.
+    /// Returns whether the program has unread input.
     pub fn has_unread_input(&self) -> bool {
         match self {
             Io::Pty(pty) => pty.has_unread_input(),
@@ -109,7 +109,7 @@ impl Io {
         }
     }
 
-    /// Returns what has the terminal in the foreground. `leader` is the PID of the session leader.
+    /// Returns the foreground job of the terminal. `leader` is the PID of the session leader.
     pub fn foreground(&self, leader: Pid) -> Option<Foreground> {
         match self {
             Io::Pty(_) | Io::Pane(_) => foreground::probe(leader, &self.input_modes()),
@@ -118,10 +118,10 @@ impl Io {
         }
     }
 
-    /// Returns whether the session leader is on a processor, waits for one, or has ended.
+    /// Returns whether the session leader is running or runnable, or has ended.
     pub fn is_running(&self, leader: Pid) -> bool {
         match self {
-            Io::Pty(_) | Io::Pane(_) => processes::is_running(leader),
+            Io::Pty(_) | Io::Pane(_) => proc::is_running(leader),
             #[cfg(test)]
             Io::Fake(fake) => fake.is_running(),
         }

@@ -1,12 +1,14 @@
-//! A program in a pseudo-terminal: started, read, written, asked and waited for. No thread, no task.
+//! A program in a PTY: starts it, reads and writes its terminal, and waits for its exit. Uses no thread and no task.
 //!
-//! The only file with `unsafe` in it: between fork and exec, and for two questions to the kernel that
-//! no safe wrapper asks.
-#![expect(unsafe_code, reason = "fork, exec and ioctl have no safe form for what is needed here")]
+//! The `unsafe` calls set up the child between fork and exec, and register file descriptors with the runtime.
+#![expect(
+    unsafe_code,
+    reason = "pre_exec, execve and the registration of a file descriptor have no safe form"
+)]
 
 use std::ffi::{CString, OsStr, OsString, c_char};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,118 +17,120 @@ use std::process::{Command, Stdio};
 use awaitty_core::{EchoSource, Exit};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, WaitId, WaitIdOptions, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 use rustix::pty::OpenptFlags;
 use rustix::termios::{LocalModes, Winsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::line::Discipline;
+use crate::platform::child;
+use crate::platform::exit_watch::ExitWatch;
 use crate::platform::limits;
 
-/// What is to be started.
+/// A program to start, and the size of its terminal.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The program, as it was resolved.
+    /// The resolved path of the executable.
     pub program: PathBuf,
-    /// What it finds as its own name.
+    /// The program's `argv[0]`.
     pub arg0: OsString,
-    /// Its arguments.
+    /// The arguments after `arg0`.
     pub args: Vec<OsString>,
-    /// All of its environment.
+    /// The whole environment.
     pub env: Vec<(OsString, OsString)>,
-    /// Where it starts.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// The size of its terminal.
+    /// Columns of the terminal.
     pub cols: u16,
-    /// See `cols`.
+    /// Rows of the terminal.
     pub rows: u16,
 }
 
-/// A program in a pseudo-terminal.
+/// A program in a PTY.
 #[derive(Debug)]
 pub struct Pty {
     master: AsyncFd<OwnedFd>,
-    pidfd: AsyncFd<OwnedFd>,
+    exit: ExitWatch,
     pid: Pid,
     terminal: PathBuf,
     untouched: InputModes,
 }
 
-/// What a process becomes by an exec. It is put together before the fork, after which nothing may be allocated.
+/// The arguments of `execve`. Created before the fork, because a forked child must not allocate.
 struct ExecImage {
     program: CString,
     words: Words,
     env: Words,
 }
 
-/// Strings as the kernel takes them.
+/// A list of strings for `execve`, which ends with a null pointer.
 struct Words {
     pointers: Vec<*const c_char>,
-    /// What those lead to, but for the null at their end.
+    /// Owns the strings of `pointers`.
     _strings: Vec<CString>,
 }
 
-// SAFETY: the pointers lead to what the same value owns and nobody changes.
+// SAFETY: the pointers point to strings that the same value owns and never changes.
 unsafe impl Send for Words {}
 // SAFETY: as above.
 unsafe impl Sync for Words {}
 
-/// What a terminal does with input before the program gets it.
+/// The modes of a line discipline that affect input.
 #[derive(Clone, Copy, Debug)]
 pub struct InputModes {
-    /// Who would echo what is typed.
+    /// The source of the echo of typed text.
     pub echo_source: EchoSource,
-    /// The program reads whole lines.
+    /// The line discipline collects whole lines (`ICANON`).
     pub is_canonical: bool,
-    /// What becomes of single bytes.
+    /// The special characters.
     pub line: Discipline,
     pub(super) flags: rustix::termios::InputModes,
 }
 
 impl InputModes {
-    /// Of a terminal that cannot be asked.
+    /// Returns the modes of a terminal whose modes cannot be read.
     pub(super) fn unknown() -> InputModes {
         let flags = rustix::termios::InputModes::empty();
         let line = Discipline::default();
         InputModes { echo_source: EchoSource::LineEditor, is_canonical: false, line, flags }
     }
 
-    /// Tells whether the program reads lines that nobody is to see, as for a password.
+    /// Returns whether the program reads lines without echo, as a password prompt does.
     pub fn is_secret(&self) -> bool {
         self.echo_source == EchoSource::None
     }
 
-    /// Tells whether a line editor has come since `then`: it reads keys now, or it has set the terminal up
-    /// to its liking, as fish does, and reads lines for a moment while it runs a command.
+    /// Returns whether a line editor has changed the modes since `then`: it reads keys now, or it has set other input flags,
+    /// as fish does, which leaves canonical mode on for a moment while it runs a command.
     pub fn show_editor_since(&self, then: &InputModes) -> bool {
         self.echo_source == EchoSource::LineEditor || self.flags != then.flags
     }
 }
 
-/// What a read gave.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// So many bytes.
+    /// Number of bytes that were read.
     Bytes(usize),
-    /// Nothing at the moment: all was read.
+    /// No more output at the moment.
     Drained,
-    /// Something is to be read, but elsewhere: of a pane that is only captured.
+    /// A pane that is only captured has changed.
     Changed,
-    /// Nobody holds the terminal any more.
+    /// EOF: no process has the terminal open.
     Closed,
 }
 
 impl Pty {
-    /// Starts a program; it runs when this returns.
+    /// Starts a program. The exec has succeeded when this returns.
     ///
     /// # Errors
-    /// What the kernel said, from no terminal left to no such program.
+    /// The error of the kernel, such as ENOENT for a missing program and ENOSPC if no PTY is left.
     pub fn start(start: &Start) -> io::Result<Pty> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = rustix::pty::openpt(flags).map_err(|error| match error {
-            // It says so in the words of POSIX where the kernel said ENOSPC; but that is also a fork's word for too many
-            // processes, and the two are mended in different ways.
+            // The C library maps ENOSPC of the kernel to EAGAIN, as POSIX wants. But a fork returns EAGAIN when there are too
+            // many processes, and the two need different remedies.
             Errno::AGAIN => Errno::NOSPC,
             other => other,
         })?;
@@ -135,7 +139,7 @@ impl Pty {
         let terminal = rustix::pty::ptsname(&master, Vec::new())?;
         let terminal = PathBuf::from(OsStr::from_bytes(terminal.as_bytes()));
         set_size(&master, start.cols, start.rows)?;
-        let slave = open_peer(&master)?;
+        let slave = child::open_peer(&master)?;
         let untouched = input_modes(&master);
         let image = ExecImage::new(start)?;
         let mut command = Command::new(&start.program);
@@ -144,84 +148,75 @@ impl Pty {
             .stdin(Stdio::from(slave.try_clone()?))
             .stdout(Stdio::from(slave.try_clone()?))
             .stderr(Stdio::from(slave));
-        let given = limits::given();
+        let inherited = limits::inherited();
         let begin = move || {
-            become_leader()?;
-            set_limit(given.as_ref())?;
+            child::become_leader()?;
+            set_limit(inherited.as_ref())?;
             Err(image.execute())
         };
-        // SAFETY: these call nothing but async-signal-safe functions and allocate nothing.
+        // SAFETY: the closure calls only async-signal-safe functions and allocates nothing.
         unsafe { command.pre_exec(begin) };
-        // This returns when the program was executed, or with the reason why it was not.
+        // Returns after the exec, or with the error of the exec.
         let child = command.spawn()?;
         drop(command);
         let pid = Pid::from_child(&child);
-        let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+        let exit = ExitWatch::new(pid)?;
         rustix::io::ioctl_fionbio(&master, true)?;
         let master = register(master, Interest::READABLE | Interest::WRITABLE)?;
-        let pidfd = register(pidfd, Interest::READABLE)?;
-        Ok(Pty { master, pidfd, pid, terminal, untouched })
+        Ok(Pty { master, exit, pid, terminal, untouched })
     }
 
-    /// The program's number, which is that of its process group and session too.
+    /// Returns the PID of the program, which is also the ID of its process group and session.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// The file that is the program's end of it.
+    /// Returns the path of the terminal's device file.
     pub fn terminal(&self) -> &Path {
         &self.terminal
     }
 
-    /// Waits until there is something to read.
+    /// Waits until there is output to read.
     pub async fn readable(&self) -> io::Result<()> {
         self.master.readable().await.map(|mut guard| guard.retain_ready())
     }
 
-    /// Waits until there is room to write.
+    /// Waits until the terminal accepts input.
     pub async fn writable(&self) -> io::Result<()> {
         self.master.writable().await.map(|mut guard| guard.retain_ready())
     }
 
-    /// Waits until the program has ended.
+    /// Waits until the program has exited.
     pub async fn exited(&self) -> io::Result<()> {
-        self.pidfd.readable().await.map(|mut guard| guard.retain_ready())
+        self.exit.exited().await
     }
 
-    /// Reads what there is, whether or not the reactor has heard of it.
+    /// Reads output, even if the runtime has not been notified of it yet.
     pub fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
         read(&self.master, buffer)
     }
 
-    /// Writes what there is room for, and says how much that was.
+    /// Writes as much as the terminal accepts. Returns the number of bytes.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         write(&self.master, bytes)
     }
 
-    /// How the program ended; must be called once it has, and only once.
+    /// Reaps the program, which has exited, and returns its exit status. Called once.
     pub fn reap(&self) -> Exit {
-        let id = WaitId::PidFd(self.pidfd.get_ref().as_fd());
-        match rustix::process::waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
-            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => Exit::Code(code),
-                (None, Some(signal)) => Exit::Signal(signal),
-                (None, None) => Exit::Unknown,
-            },
-            _ => Exit::Unknown,
-        }
+        self.exit.reap()
     }
 
-    /// Tells the program and the kernel of a new size.
+    /// Sets the size of the terminal. The kernel sends SIGWINCH to the foreground process group.
     pub fn resize(&self, cols: u16, rows: u16) -> io::Result<()> {
         set_size(self.master.get_ref(), cols, rows)
     }
 
-    /// What the terminal does with input now.
+    /// Returns the modes of the terminal.
     pub fn input_modes(&self) -> InputModes {
         input_modes(self.master.get_ref())
     }
 
-    /// What it did with input before the program was started.
+    /// Returns the modes of the terminal before the program was started.
     pub fn untouched_modes(&self) -> InputModes {
         self.untouched
     }
@@ -232,10 +227,10 @@ impl Pty {
         Some(group.as_raw_nonzero().get())
     }
 
-    /// Tells whether the program has input that it did not read.
+    /// Returns whether the terminal has input that the program has not read.
     pub fn has_unread_input(&self) -> bool {
-        // The other end is opened only to look, and closed at once.
-        let unread = open_peer(self.master.get_ref()).and_then(|peer| unread(&peer));
+        // The kernel counts unread input only at the program's end of the terminal.
+        let unread = child::open_peer(self.master.get_ref()).and_then(|peer| unread(&peer));
         unread.is_ok_and(|count| count > 0)
     }
 }
@@ -256,10 +251,10 @@ impl ExecImage {
         })
     }
 
-    /// Becomes the program, and returns only if that fails. The C library's `execvp`, which the standard library
-    /// uses, would hand a file that the kernel does not take for a program to `sh`, and that says nothing of a mistake.
+    /// Replaces this process by the program. Returns only if that fails. The standard library uses `execvp`, which runs a
+    /// file that is no executable (ENOEXEC) with `sh` instead of reporting an error.
     fn execute(&self) -> io::Error {
-        // SAFETY: a path and two lists that end with null, all of which live as long as `self`.
+        // SAFETY: the path and both lists are null-terminated and live as long as `self`.
         unsafe {
             libc::execve(
                 self.program.as_ptr(),
@@ -281,48 +276,47 @@ impl Words {
     }
 }
 
-/// Has this process become a program, where it is to start, and returns only if that fails.
+/// Replaces this process by a program, in its working directory. Returns only if that fails.
 pub fn become_program(start: &Start) -> io::Error {
     let image = std::env::set_current_dir(&start.cwd).and_then(|()| ExecImage::new(start));
     match image {
         Ok(image) => {
-            reset_signals();
+            child::reset_signals();
             image.execute()
         }
         Err(error) => error,
     }
 }
 
-/// Has a process that is to be started begin with the limits that we were given, and not with what we made of them.
+/// Makes a command start with the limits that this process was started with.
 pub(super) fn restore_limits(command: &mut Command) {
-    if let Some(given) = limits::given() {
-        // SAFETY: the call is one to the kernel and allocates nothing.
-        unsafe { command.pre_exec(move || set_limit(Some(&given))) };
+    if let Some(inherited) = limits::inherited() {
+        // SAFETY: the closure makes one system call and allocates nothing.
+        unsafe { command.pre_exec(move || set_limit(Some(&inherited))) };
     }
 }
 
-/// Between fork and exec: the limit of descriptors, if it is to be another.
+/// Sets the limit of file descriptors, if there is one to set. Async-signal-safe.
 fn set_limit(limit: Option<&Rlimit>) -> io::Result<()> {
     limit.map_or(Ok(()), |limit| Ok(setrlimit(Resource::Nofile, *limit)?))
 }
 
-/// Has the reactor watch a descriptor.
-pub(super) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` returns the same descriptor for as long as it lives, and it is moved into the `AsyncFd`
-    // and taken out of it nowhere.
+/// Registers a file descriptor with the runtime.
+pub(crate) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` keeps its file descriptor open and unchanged, and it is never taken out of the `AsyncFd`.
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest)? })
 }
 
-/// Reads what there is.
+/// Reads the available output.
 pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadOutcome {
-    let mut is_asked = false;
+    let mut was_tried = false;
     let mut read = from.try_io(Interest::READABLE, |from| {
-        is_asked = true;
+        was_tried = true;
         Ok(rustix::io::read(from, &mut *buffer)?)
     });
-    // Where the reactor was not told yet, it is the kernel that knows: what a program wrote before it began to wait
-    // for input must be read by whoever sees that it waits.
-    if !is_asked {
+    // The runtime may not have been notified of new output yet. Output that a program wrote before it began to wait for input
+    // must be read by a caller that has seen it wait.
+    if !was_tried {
         read = rustix::io::read(from.get_ref(), &mut *buffer).map_err(io::Error::from);
     }
     match read {
@@ -330,12 +324,12 @@ pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadOutcome {
         Ok(count) => ReadOutcome::Bytes(count),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => ReadOutcome::Drained,
         Err(error) if error.kind() == io::ErrorKind::Interrupted => ReadOutcome::Bytes(0),
-        // EIO is the end of file of a terminal.
+        // A terminal reports EOF as EIO.
         Err(_) => ReadOutcome::Closed,
     }
 }
 
-/// Writes what there is room for, and says how much that was.
+/// Writes as much as fits. Returns the number of bytes.
 pub(super) fn write(to: &AsyncFd<OwnedFd>, bytes: &[u8]) -> io::Result<usize> {
     match to.try_io(Interest::WRITABLE, |to| Ok(rustix::io::write(to, bytes)?)) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
@@ -343,11 +337,11 @@ pub(super) fn write(to: &AsyncFd<OwnedFd>, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// How much the program has not read, asked at its end.
+/// Returns the number of bytes of input that the program has not read. `peer` is the program's end of the terminal.
 pub(super) fn unread(peer: &OwnedFd) -> io::Result<u64> {
-    // What was just written is handed on by a worker of the kernel's; a poll waits for it.
-    let mut asked = [PollFd::new(peer, PollFlags::IN)];
-    rustix::event::poll(&mut asked, Some(&Timespec::default()))?;
+    // A kernel worker moves written bytes into the line discipline. A poll waits for that worker.
+    let mut polled = [PollFd::new(peer, PollFlags::IN)];
+    rustix::event::poll(&mut polled, Some(&Timespec::default()))?;
     Ok(rustix::io::ioctl_fionread(peer)?)
 }
 
@@ -356,7 +350,7 @@ fn set_size(master: &OwnedFd, cols: u16, rows: u16) -> io::Result<()> {
     Ok(rustix::termios::tcsetwinsize(master, size)?)
 }
 
-/// What a terminal does with input.
+/// Returns the modes of a terminal.
 pub(super) fn input_modes(terminal: &OwnedFd) -> InputModes {
     let Ok(termios) = rustix::termios::tcgetattr(terminal) else { return InputModes::unknown() };
     let has = |mode: LocalModes| termios.local_modes.contains(mode);
@@ -368,53 +362,4 @@ pub(super) fn input_modes(terminal: &OwnedFd) -> InputModes {
     };
     let line = Discipline::from(&termios);
     InputModes { echo_source, is_canonical, line, flags: termios.input_modes }
-}
-
-/// Opens the program's end, without its becoming our controlling terminal.
-fn open_peer(master: &OwnedFd) -> io::Result<OwnedFd> {
-    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // SAFETY: the call takes flags and returns a new descriptor or -1; nothing else is touched.
-    let fd = unsafe { libc::ioctl(master.as_raw_fd(), libc::TIOCGPTPEER, flags) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just made this descriptor for us, so nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Between fork and exec: the leader of a new session with the terminal as its own, signals as they
-/// were at the beginning of time, and no descriptor but 0, 1 and 2.
-fn become_leader() -> io::Result<()> {
-    rustix::process::setsid()?;
-    // SAFETY: each call is async-signal-safe, works on numbers alone, and its failure is looked at
-    // where it could matter.
-    unsafe {
-        if libc::ioctl(0, libc::TIOCSCTTY, 0) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    reset_signals();
-    // SAFETY: the call is one to the kernel, and works on numbers alone.
-    unsafe {
-        // Closed by the exec, because the pipe that reports a failed exec is still needed.
-        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
-    }
-    Ok(())
-}
-
-/// Before an exec: signals as they were at the beginning of time. Whoever started us may have ignored or blocked some, as our
-/// own runtime does, and both would be inherited.
-fn reset_signals() {
-    // SAFETY: each call is async-signal-safe and works on numbers alone. Asked of the kernel itself, because the C library
-    // keeps two for itself and refuses them.
-    unsafe {
-        let default: [usize; 4] = [libc::SIG_DFL; 4];
-        for signal in 1..=64 {
-            let none = std::ptr::null_mut::<usize>();
-            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), none, size_of::<u64>());
-        }
-        let mut none: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
 }

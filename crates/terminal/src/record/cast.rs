@@ -1,4 +1,4 @@
-//! Writes the lines of an asciicast, version 3: times are counted from the event before.
+//! Formats the lines of an asciicast, version 3. The time of an event is relative to the previous event.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(super) fn event(after: Duration, kind: char, data: &str) -> String {
     format!("[{:.6}, \"{kind}\", {}]\n", after.as_secs_f64(), json_string(data))
 }
 
-/// Returns a text as a JSON string. Events hold nothing else of JSON, so the library needs no JSON crate.
+/// Returns a text as a JSON string. Strings are the only values that need escapes, so the library needs no JSON crate.
 fn json_string(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 2);
     json.push('"');

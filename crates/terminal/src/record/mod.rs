@@ -21,16 +21,17 @@ use tokio::sync::oneshot;
 
 use crate::limits::Limits;
 
-/// Bytes of one recording: hours of a busy screen.
+/// The maximum size of a recording in bytes: hours of a busy screen.
 pub const RECORDING_MAX: u64 = 1 << 30;
 
-/// Recordings of one session that start within the same second. A restart takes longer than 10 ms.
+/// The maximum number of recordings of one session that start within the same second. A restart takes longer than 10
+/// ms.
 const RESTARTS_MAX: usize = 100;
 
-/// Bytes waiting to be written. A disk that is so far behind does not catch up.
+/// The maximum size of the writer's queue in bytes. A disk that is that far behind does not catch up.
 pub const QUEUE_MAX: usize = 8 << 20;
 
-/// Environment variable with the folder for recordings.
+/// The environment variable with the folder for recordings.
 pub const FOLDER_VARIABLE: &str = "AWAITTY_RECORDINGS";
 
 enum WriterJob {
@@ -44,7 +45,7 @@ enum WriterJob {
 struct Shared {
     queued: AtomicUsize,
     written: AtomicU64,
-    /// Why the recording ended early.
+    /// The reason why the recording ended early.
     note: OnceLock<String>,
 }
 
@@ -63,12 +64,12 @@ pub struct Recorder {
 
 /// The status of a recording.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct RecordingStatus {
     /// Path of the file.
     pub path: PathBuf,
     /// Size of the file.
     pub bytes: u64,
-    /// Why the recording ended before the program did, if so.
+    /// The reason why the recording ended before the program, if it did.
     pub note: Option<String>,
 }
 
@@ -190,8 +191,8 @@ impl Recorder {
     }
 
     /// Returns the status.
-    pub fn standing(&self) -> Standing {
-        Standing {
+    pub fn status(&self) -> RecordingStatus {
+        RecordingStatus {
             path: self.path.clone(),
             bytes: self.shared.written.load(Ordering::Relaxed),
             note: self.shared.note.get().cloned(),
@@ -336,7 +337,7 @@ mod tests {
         std::fs::remove_file(path).unwrap();
         recorder.output(Time::default(), b"x");
         let _ = recorder.flushed().await;
-        assert_eq!(recorder.standing().note.as_deref(), Some("the file was deleted"));
+        assert_eq!(recorder.status().note.as_deref(), Some("the file was deleted"));
         recorder.output(Time::default(), b"y");
     }
 
@@ -358,10 +359,10 @@ mod tests {
         recorder.shared.written.store(RECORDING_MAX - line, Ordering::Relaxed);
         recorder.output(Time::default(), b"x");
         let _ = recorder.flushed().await;
-        assert_eq!(recorder.standing().note, None);
+        assert_eq!(recorder.status().note, None);
         recorder.output(Time::default(), b"x");
         let _ = recorder.flushed().await;
-        assert!(recorder.standing().note.unwrap().contains("1024 MiB"));
+        assert!(recorder.status().note.unwrap().contains("1024 MiB"));
         std::fs::remove_file(path).unwrap();
     }
 
@@ -375,8 +376,8 @@ mod tests {
             Recorder { path, jobs, shared, with_input: false, last, incomplete: Vec::new() };
         let most = "x".repeat(QUEUE_MAX - cast::event(Default::default(), 'o', "").len());
         recorder.output(Time::default(), most.as_bytes());
-        assert_eq!(recorder.standing().note, None);
+        assert_eq!(recorder.status().note, None);
         recorder.output(Time::default(), b"x");
-        assert!(recorder.standing().note.unwrap().contains("too slow"));
+        assert!(recorder.status().note.unwrap().contains("too slow"));
     }
 }

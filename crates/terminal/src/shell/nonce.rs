@@ -8,6 +8,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::platform::proc;
+
 /// The length of a nonce in bytes: too long to guess.
 const NONCE_BYTES: usize = 16;
 
@@ -80,7 +82,7 @@ fn remove_stale(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(FILE_PREFIX).and_then(|rest| rest.split('-').next());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        if pid.is_some_and(|pid| !pid.parse().is_ok_and(proc::exists)) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,5 +1,5 @@
-//! The callers of a terminal and their waits. A caller may have several waits: it is answered when the first of them is met,
-//! else when the last of them ends.
+//! The callers of a terminal and their waits. A caller may have several waits. It is answered when the first of them is
+//! met, or when all of them have ended.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use awaitty_core::{Outcome, WaitEnded, WaitId};
 
 use super::Driver;
 
-/// How the waits of a caller ended.
+/// The ends of a caller's waits.
 #[derive(Clone, Debug)]
 pub struct Ends {
     /// The wait that was met, else the one that was started first.
@@ -58,7 +58,7 @@ impl Callers {
         running
     }
 
-    /// Notes the end of a wait, and returns the answer to its caller if it is due.
+    /// Records the end of a wait, and returns the answer to its caller if it is due.
     pub(super) fn note_ended(&mut self, ended: WaitEnded) -> Option<DueAnswer> {
         let first = self.by_wait.remove(&ended.id)?;
         let caller = self.callers.get_mut(&first)?;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn without_one_that_is_met_the_last_end_answers_for_all() {
+    fn if_no_wait_is_met_the_last_end_answers() {
         let mut ends = ends();
         ends.iter_mut().for_each(|ended| ended.outcome = Outcome::Timeout);
         let ids: Vec<WaitId> = ends.iter().map(|ended| ended.id).collect();

@@ -1,6 +1,7 @@
-//! Confirms the end of commands. A program that knows the nonce of its shell can forge end marks just before it exits; we
-//! read them when the shell has the terminal again. So an answer that depends on the end of a command waits until a probe
-//! shows that the shell reads at its prompt. By then the shell has printed its own marks, which override forged ones.
+//! Confirms the end of commands. A program that knows the nonce of its shell can forge end marks just before it exits;
+//! we read them when the shell has the terminal again. So an answer that depends on the end of a command waits until a
+//! probe shows that the shell reads at its prompt. By then the shell has printed its own marks, which override forged
+//! ones.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who has the keyboard: whoever calls, or a person who has taken control. And who looks on.
+//! Control of the keyboard by a person, and the state and the command timeline that viewers see.
 
 use std::collections::VecDeque;
 
@@ -7,48 +7,47 @@ use tokio::sync::watch;
 
 use super::{Driver, Part, SendError};
 
-/// Commands of a terminal that are told of to whoever looks on.
+/// The maximum number of commands in the timeline that viewers see.
 const TIMELINE_MAX: usize = 200;
 
-/// A person who has control.
+/// The control of a terminal by a person. Agents cannot type meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Control {
-    /// Which of those who look on.
+    /// The viewer ID of the person.
     pub viewer: String,
-    /// The channel that is signalled when it is given back.
+    /// The channel that is signalled when the person gives control back.
     pub channel: String,
-    /// How often it was before.
+    /// The number of signals of that channel when the person took control.
     pub count: u64,
-    /// The frame when a person took control from the agents.
+    /// The newest frame when a person took control from the agents.
     pub from: Seq,
 }
 
-/// From which frame to which a person had control.
+/// A period in which people had control, given by its first and last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ControlPeriod {
-    /// The frame before.
+    /// The newest frame when a person took control.
     pub from: Seq,
-    /// The frame when it was given back.
+    /// The newest frame when control was given back.
     pub to: Seq,
 }
 
-/// Who has the keyboard.
+/// The state of the control of a terminal.
 #[derive(Debug, Default)]
 pub(super) struct Keyboard {
     control: Option<Control>,
-    /// The last time a person had control, and whether an agent has typed since.
-    had: Option<(ControlPeriod, bool)>,
+    /// The last period of control, and whether an agent has typed since.
+    last_period: Option<(ControlPeriod, bool)>,
 }
 
-/// What somebody who looks on can see change: the frame, and what is no change of the screen: the cursor, and how keys
-/// are to be told.
+/// The state whose changes wake viewers. A move of the cursor and a change of the key modes make no new frame.
 pub type ViewState = (Seq, Cursor, KeyModes);
 
-/// How a program wants to be told of keys and of the mouse: cursor keys and keypad as applications have them, brackets around
-/// what is pasted, the focus.
+/// The modes that decide which bytes keys and the mouse send: application cursor keys, application keypad, bracketed
+/// paste and focus reports, then the mouse modes.
 pub type KeyModes = ([bool; 4], MouseTracking, MouseEncoding);
 
-/// How a screen's program wants to be told.
+/// Returns the key modes of a screen.
 pub fn key_modes(screen: &Screen) -> KeyModes {
     let switches = [
         screen.has_application_cursor(),
@@ -59,17 +58,17 @@ pub fn key_modes(screen: &Screen) -> KeyModes {
     (switches, screen.mouse_tracking(), screen.mouse_encoding())
 }
 
-/// A command, as those who look on are told of it.
+/// A command in the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineEntry {
     id: CommandId,
-    /// What was run.
+    /// The text of the command.
     pub text: String,
-    /// When it began.
+    /// The time at which it started.
     pub started: Time,
-    /// When it ended, if it has.
+    /// The time at which it ended; `None` while it runs.
     pub ended: Option<Time>,
-    /// Its status, if it told one.
+    /// The exit status, if the shell reported one.
     pub status: Option<i32>,
 }
 
@@ -80,13 +79,13 @@ impl From<&Command> for TimelineEntry {
     }
 }
 
-/// The commands that have begun, oldest first.
+/// The newest commands that have started, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Timeline(VecDeque<TimelineEntry>);
 
 impl Driver {
-    /// Gives the keyboard to a person, at once; says since which frame one has it. What an agent has sent and the program
-    /// has not taken is not typed any more, nor the rest of a command that the shell has not begun.
+    /// Gives control to a person at once, and returns the newest frame at that time. Drops input of agents that was not
+    /// written yet, and the rest of a command that the shell has not started.
     pub fn take_control(&mut self, viewer: &str, channel: &str, count: u64) -> Seq {
         if self.keyboard.control.is_none() {
             self.input.clear();
@@ -100,70 +99,71 @@ impl Driver {
         let from = self.keyboard.control.as_ref().map_or(now, |control| control.from);
         let (viewer, channel) = (viewer.to_owned(), channel.to_owned());
         self.keyboard.control = Some(Control { viewer, channel, count, from });
-        // Whoever types is told how.
+        // Wakes the viewers, so that they show who has control.
         self.view.send_modify(|_| {});
         from
     }
 
-    /// Gives the keyboard back, if that person has it; says from when to when people had it.
+    /// Gives control back to the agents if that person has it, and returns the period of control.
     pub fn give_back(&mut self, viewer: &str) -> Option<ControlPeriod> {
         let control = self.keyboard.control.take_if(|control| control.viewer == viewer)?;
-        // An agent that has not typed since is told of both times as of one.
-        let from = match self.keyboard.had {
-            Some((had, false)) => had.from,
+        // Two periods without input of an agent in between are reported as one.
+        let from = match self.keyboard.last_period {
+            Some((period, false)) => period.from,
             _ => control.from,
         };
-        let had = ControlPeriod { from, to: self.session.frame().seq() };
-        self.keyboard.had = Some((had, false));
+        let period = ControlPeriod { from, to: self.session.frame().seq() };
+        self.keyboard.last_period = Some((period, false));
         self.view.send_modify(|_| {});
-        Some(had)
+        Some(period)
     }
 
-    /// The person who has control.
+    /// Returns the control by a person, if a person has it.
     pub fn control(&self) -> Option<&Control> {
         self.keyboard.control.as_ref()
     }
 
-    /// Tells whether that person has control.
+    /// Returns whether that person has control.
     pub fn is_controlled_by(&self, viewer: &str) -> bool {
         self.control().is_some_and(|control| control.viewer == viewer)
     }
 
-    /// When a person had control, until an agent has typed twice since: the first time it is told of it.
+    /// Returns the last period of control. The first input of an agent after it still reports it in its result; the
+    /// second one clears it.
     pub fn last_control_period(&self) -> Option<ControlPeriod> {
-        self.keyboard.had.map(|(had, _)| had)
+        self.keyboard.last_period.map(|(period, _)| period)
     }
 
-    /// Sends what a caller types, unless a person has control; see [`Driver::send_as_person`].
+    /// Sends the input of a caller, unless a person has control; see [`Driver::send_as_person`].
     ///
     /// # Errors
-    /// If it cannot be sent; nothing has changed then.
+    /// If the input is refused; nothing is queued then.
     pub fn send(&mut self, bytes: &[u8], text: &str) -> Result<usize, SendError> {
         self.send_parts(vec![Part::text(bytes)], text)
     }
 
-    /// Sends parts of input, each keystroke once the program is at rest again.
+    /// Sends parts of input. Each keystroke is written once the program is at rest again.
     ///
     /// # Errors
-    /// If they cannot be sent; nothing has changed then.
+    /// If the input is refused; nothing is queued then.
     pub fn send_parts(&mut self, parts: Vec<Part>, text: &str) -> Result<usize, SendError> {
         if let Some(control) = &self.keyboard.control {
             return Err(SendError::HumanHasControl(control.clone()));
         }
         let sent = self.type_in(parts, text)?;
-        self.keyboard.had = match self.keyboard.had {
-            Some((had, false)) => Some((had, true)),
+        self.keyboard.last_period = match self.keyboard.last_period {
+            Some((period, false)) => Some((period, true)),
             _ => None,
         };
         Ok(sent)
     }
 
-    /// ProbeSchedule on: hears of each frame, and of each move of the cursor.
+    /// Subscribes to the view: each frame, each move of the cursor, and each change of the key modes.
     pub fn subscribe_view(&self) -> watch::Receiver<ViewState> {
         self.view.subscribe()
     }
 
-    /// Tells those who look on.
+    /// Notifies the viewers if the view has changed.
     pub(super) fn notify_viewers(&self) {
         if self.view.receiver_count() == 0 {
             return;
@@ -173,12 +173,12 @@ impl Driver {
         self.view.send_if_modified(|shown| std::mem::replace(shown, now) != now);
     }
 
-    /// The newest commands that have begun, oldest first.
+    /// Returns the newest commands that have started, oldest first.
     pub fn timeline(&self) -> impl Iterator<Item = &TimelineEntry> {
         self.timeline.0.iter()
     }
 
-    /// Takes down which commands have begun and ended.
+    /// Updates the timeline with the commands that have started or ended.
     pub(super) fn note_commands(&mut self) {
         let Some(last) = self.session.last_command() else { return };
         let timeline = &mut self.timeline.0;
@@ -194,7 +194,7 @@ impl Driver {
         for id in known + 1..=last.id.0 {
             let Some(command) = self.session.command(CommandId(id)) else { continue };
             if !command.ran {
-                // It may still begin; those after it wait for it, so that the order stays.
+                // It may still start. Later commands are added after it, so that the order stays.
                 if command.is_over() {
                     continue;
                 }

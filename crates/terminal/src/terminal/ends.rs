@@ -19,8 +19,8 @@ const LINGER: Duration = Duration::from_millis(10);
 /// Pause between two probes of a program whose match is held back: the resolution of the runtime's timers.
 const LINGER_PAUSE: Duration = Duration::from_millis(1);
 
-/// Probes of such a program before the first pause. A program takes some tens of microseconds from its output to its next
-/// read.
+/// Probes of such a program before the first pause. A program takes some tens of microseconds from its output to its
+/// next read.
 const LINGER_PROBES: usize = 8;
 
 impl Driver {

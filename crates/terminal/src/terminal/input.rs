@@ -112,8 +112,8 @@ impl Driver {
         let Some(io) = &self.io else { return };
         let mut shown = Vec::new();
         while !self.input.front().is_empty() {
-            // A recording has only input that the terminal itself echoes: a line editor may be reading a password, and its
-            // terminal modes do not show it.
+            // A recording has only input that the terminal itself echoes: a line editor may be reading a password, and
+            // its terminal modes do not show it.
             let is_shown = self.recorder.is_some()
                 && self.input.is_front_typed()
                 && io.input_modes().echo_source == EchoSource::Terminal;
@@ -136,7 +136,8 @@ impl Driver {
         }
     }
 
-    /// Probes whether the next part of the input may be written, if the probe is due. The kernel does not announce it.
+    /// Probes whether the next part of the input may be written, if the probe is due. The kernel does not announce when
+    /// the program has read its input.
     fn probe_next_part(&mut self) {
         let now = Instant::now();
         if self.input.wake().is_none_or(|at| at > now) {

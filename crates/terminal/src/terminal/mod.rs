@@ -1,9 +1,9 @@
 //! The task of one terminal: its output, its input, its timers and its callers.
 //!
-//! Callers send jobs, which run on the task with the [`Driver`]; so checking and registering a wait is one step without a
-//! lock. Between jobs the task reads output, writes input and runs timers. It polls only what the kernel does not announce,
-//! whether the program waits for input and has read all of it, and only while a wait depends on it: see `commands.rs` and
-//! `input.rs`.
+//! Callers send jobs, which run on the task with the [`Driver`]; so checking and registering a wait is one step without
+//! a lock. Between jobs the task reads output, writes input and runs timers. The kernel does not announce whether the
+//! program waits for input and has read all of it. The task polls this, but only while a wait depends on it: see
+//! `commands.rs` and `input.rs`.
 
 mod callers;
 mod commands;
@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use awaitty_core::{CommandId, Condition, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
+use awaitty_core::{CommandId, Exit, Session, Spec, Time, WaitEnded, WaitError, WaitId};
 use rustix::process::Pid;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -45,7 +45,7 @@ const JOBS_MAX: usize = 2_048;
 
 type Job = Box<dyn FnOnce(&mut Driver) + Send>;
 
-/// Why input was refused.
+/// The reason why input was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendError {
     /// The program has ended.
@@ -148,8 +148,8 @@ impl Handle {
         self.start_waits(start, |_, ends| ends.first).await
     }
 
-    /// Runs a job that starts several waits. They end with the first wait that is met, else with the last one that ends.
-    /// `collect` runs at that moment on the task, so that the result is a consistent snapshot.
+    /// Runs a job that starts several waits. They end with the first wait that is met, else with the last one that
+    /// ends. `collect` runs at that moment on the task, so that the result is a consistent snapshot.
     pub async fn start_waits<T: Send + 'static, E: Send + 'static>(
         &self,
         start: impl FnOnce(&mut Driver) -> Result<Vec<WaitId>, E> + Send + 'static,
@@ -243,7 +243,7 @@ pub struct Driver {
     view: watch::Sender<ViewState>,
     timeline: control::Timeline,
     /// The state of a tmux pane besides its screen.
-    watch: pane::Watch,
+    pane_sync: pane::PaneSync,
     /// The last read found no more output.
     is_drained: bool,
     /// Sends jobs to this task from work that runs in other tasks.
@@ -326,7 +326,7 @@ impl Driver {
             keyboard: control::Keyboard::default(),
             view: watch::Sender::new(ViewState::default()),
             timeline: control::Timeline::default(),
-            watch: pane::Watch::default(),
+            pane_sync: pane::PaneSync::default(),
             is_drained: true,
             jobs: jobs.downgrade(),
         };
@@ -357,7 +357,7 @@ impl Driver {
 
     /// Starts a wait with a timeout.
     pub fn start_wait(&mut self, mut spec: Spec, timeout: Duration) -> Result<WaitId, WaitError> {
-        if is_judged_by_activity(&spec.condition) && !matches!(self.io, Some(Io::Pane(_))) {
+        if spec.condition.is_judged_by_activity() && !matches!(self.io, Some(Io::Pane(_))) {
             self.note_activity(self.activity());
         }
         self.report_unread_input();
@@ -409,8 +409,8 @@ impl Driver {
             self.confirm_command_end().await;
             self.notify_viewers();
             if self.io.is_some() && (!self.hung_up && !self.is_drained || !self.unfed.is_empty()) {
-                // A flood. Without the yield the runtime runs this task for up to 128 polls in a row, and polls 61 tasks
-                // before it checks timers and other file descriptors: megabytes of output, which takes seconds.
+                // A flood. Without the yield the runtime runs this task for up to 128 polls in a row, and polls 61
+                // tasks before it checks timers and other file descriptors: megabytes of output, which takes seconds.
                 tokio::task::yield_now().await;
             }
             if self.hung_up && matches!(self.io, Some(Io::Pane(_))) {
@@ -435,9 +435,9 @@ impl Driver {
                     }
                     None => return,
                 },
-                // An exit takes precedence over a timeout, and over reads, because a descendant that floods the terminal
-                // would delay it without bound. `finish` reads the last output first. tmux may hold back any amount of the
-                // last output of a pane, so the exit of a pane comes last.
+                // An exit takes precedence over a timeout, and over reads, because a descendant that floods the
+                // terminal would delay it without bound. `finish` reads the last output first. tmux may hold back any
+                // amount of the last output of a pane, so the exit of a pane comes last.
                 _ = ready(io, Io::exited), if !is_pane => self.finish().await,
                 () = wait_until(wake) => self.handle_time(),
                 () = std::future::ready(()), if has_unfed => self.read_some(),
@@ -526,8 +526,8 @@ enum Timer {
 }
 
 impl Timer {
-    /// All timers, in the order in which they run if several are due. The session comes last: its timeouts are judged after
-    /// all else that happened before them.
+    /// All timers, in the order in which they run if several are due. The session comes last: its timeouts are judged
+    /// after all else that happened before them.
     const IN_ORDER: [Timer; 6] = [
         Timer::Probe,
         Timer::Keystroke,
@@ -536,14 +536,6 @@ impl Timer {
         Timer::Confirm,
         Timer::Session,
     ];
-}
-
-/// Returns whether a wait depends on what the foreground job does at the start of the wait.
-fn is_judged_by_activity(condition: &Condition) -> bool {
-    matches!(
-        condition,
-        Condition::Settled(_) | Condition::Ready | Condition::Rest | Condition::Asks(_)
-    )
 }
 
 /// Returns how the program of a session ended, or `None` while it runs.

@@ -114,8 +114,8 @@ impl Driver {
         }
     }
 
-    /// Reads until EOF, or until `patience` is over: a descendant may keep the terminal open and print without end. After
-    /// that time a closed session reads no more, and an open one at most `LATE_READS_MAX` times.
+    /// Reads until EOF, or until `patience` is over: a descendant may keep the terminal open and print without end.
+    /// After that time a closed session reads no more, and an open one at most `LATE_READS_MAX` times.
     pub(super) async fn drain(&mut self, io: &Io, patience: Duration) {
         let deadline = Instant::now() + patience;
         let mut turn = Turn::new();
@@ -169,7 +169,7 @@ impl Driver {
         if bytes.is_empty() {
             return;
         }
-        self.watch.fed += bytes.len() as u64;
+        self.pane_sync.fed += bytes.len() as u64;
         self.untouched = None;
         if let (Some(then), Some(io)) = (&self.typed_ahead, &self.io)
             && io.input_modes().show_editor_since(then)

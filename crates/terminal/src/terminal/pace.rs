@@ -1,8 +1,8 @@
 //! The queue of input, and when the next part of it may be written.
 //!
 //! Programs treat bytes that arrive together as a paste, or handle a key before the previous one has taken effect. So a
-//! keystroke is written only after the program has read the previous one and is at rest again. Time and evidence are passed
-//! in.
+//! keystroke is written only after the program has read the previous one and is at rest again. Time and evidence are
+//! passed in.
 //!
 //! ```text
 //! written ─► unread ─► read ─► at rest ─► the next part
@@ -22,14 +22,14 @@ use crate::limits;
 /// Pause before the next keystroke if the program has read the last one and stays busy. A person types about as fast.
 const KEY_GAP_MAX: Duration = Duration::from_millis(250);
 
-/// The same where the kernel does not show what the program does: behind ssh or tmux.
+/// The same pause where the kernel does not show the activity of the program: behind ssh or tmux.
 const KEY_GAP_UNSEEN: Duration = Duration::from_millis(50);
 
 /// Time after which a keystroke is written although the program has not read the last one.
 const KEY_UNREAD_MAX: Duration = Duration::from_secs(2);
 
-/// Time after which a keystroke that is not in the terminal's buffer counts as read, although no thread is known to have run.
-/// Before that, the kernel may not have moved it into the buffer yet.
+/// Time after which a keystroke that is not in the terminal's buffer counts as read, although no thread is known to
+/// have run. Before that, the kernel may not have moved it into the buffer yet.
 const KEY_FLUSHED: Duration = Duration::from_millis(20);
 
 /// Time for which a read blocks despite unread input before it counts as a read of more bytes, as with VMIN above 1.
@@ -39,8 +39,8 @@ const KEY_WANTED: Duration = Duration::from_millis(5);
 /// pause ends earlier if the program waits for input without a timeout.
 const ESCAPE_POLLED_MAX: Duration = Duration::from_millis(600);
 
-/// Time from a keystroke to the first probe, and between probes during [`CLOSE_PROBES`]. An editor handles a key in about
-/// this time.
+/// Time from a keystroke to the first probe, and between probes during [`CLOSE_PROBES`]. An editor handles a key in
+/// about this time.
 const PROBE_PAUSE: Duration = Duration::from_micros(200);
 /// Time after a keystroke in which probes are [`PROBE_PAUSE`] apart.
 const CLOSE_PROBES: Duration = Duration::from_millis(2);
@@ -90,9 +90,9 @@ struct QueuedPart {
 pub(super) struct Evidence {
     /// The program has unread input.
     pub(super) is_unread: bool,
-    /// What the foreground job does.
+    /// The activity of the foreground job.
     pub(super) activity: Activity,
-    /// How often its threads were scheduled so far.
+    /// The number of times that its threads were scheduled so far.
     pub(super) runs: u64,
     /// The terminal is in canonical mode.
     pub(super) is_canonical: bool,
@@ -104,11 +104,11 @@ struct LastPart {
     kind: PartKind,
     ends_line: bool,
     at: Instant,
-    /// How often the program's threads were scheduled before the write, if that was probed.
+    /// The number of times that the program's threads were scheduled before the write, if that was probed.
     runs: Option<u64>,
     /// A probe saw it in the terminal's buffer.
     was_seen: bool,
-    /// When a probe found that it was read.
+    /// The time at which a probe found that it was read.
     read_at: Option<Instant>,
     /// The time of the next probe, and its distance from the last one.
     probe_at: Instant,
@@ -124,7 +124,7 @@ pub(super) struct Input {
     /// Bytes in the queue.
     len: usize,
     last: Option<LastPart>,
-    /// How often the program's threads were scheduled before the next part, if that was probed.
+    /// The number of times that the program's threads were scheduled before the next part, if that was probed.
     runs: Option<u64>,
     /// The state of the line discipline after all input in the queue.
     pub(super) typed: Typed,
@@ -148,7 +148,8 @@ impl Input {
         self.replies.extend(bytes);
     }
 
-    /// Releases all parts in the queue at once, because a signal follows that must not wait for a program that reads nothing.
+    /// Releases all parts in the queue at once, because a signal follows that must not wait for a program that reads
+    /// nothing.
     pub(super) fn free(&mut self) {
         self.last = None;
         self.parts.iter_mut().for_each(|part| part.is_free = true);
@@ -192,8 +193,9 @@ impl Input {
         self.last.filter(|_| self.is_gated()).map(|last| last.probe_at)
     }
 
-    /// Brings the next probe forward: the program has printed its reaction and may be at rest. A timer is too coarse for
-    /// that. After [`CLOSE_PROBES`], output causes no more probes, or a flood would cause one for each read.
+    /// Brings the next probe forward: the program has printed its reaction and may be at rest. A timer with a
+    /// resolution of 1 ms is too coarse for that. After [`CLOSE_PROBES`], output causes no more probes, or a flood
+    /// would cause one for each read.
     pub(super) fn note_output(&mut self, now: Instant) {
         if let Some(last) = &mut self.last
             && now.duration_since(last.at) < CLOSE_PROBES
@@ -219,14 +221,14 @@ impl Input {
         self.replies.is_empty() || is_inside
     }
 
-    /// Returns whether the program should be probed before the next part is written, so that a later probe can show that it
-    /// was scheduled since.
+    /// Returns whether the program should be probed before the next part is written, so that a later probe can show
+    /// that it was scheduled since.
     pub(super) fn wants_runs(&self) -> bool {
         let is_key = |part: &QueuedPart| part.kind != PartKind::Text || self.parts.len() > 1;
         self.runs.is_none() && !self.is_gated() && self.parts.front().is_some_and(is_key)
     }
 
-    /// Notes how often the program's threads were scheduled before the next part.
+    /// Records how often the program's threads were scheduled before the next part.
     pub(super) fn note_runs(&mut self, runs: u64) {
         self.runs = Some(runs);
     }
@@ -341,10 +343,10 @@ mod tests {
         handed
     }
 
-    /// ProbeSchedule with the same evidence until the next part may follow, and returns how long that took.
+    /// Probes with the same evidence until the next part may follow, and returns the time that this took.
     fn gap(input: &mut Input, start: Instant, evidence: &Evidence) -> Duration {
         while let Some(at) = input.wake() {
-            assert!(at < start + 10 * KEY_UNREAD_MAX, "it never follows");
+            assert!(at < start + 10 * KEY_UNREAD_MAX, "the next part is never released");
             input.consider(at, evidence);
             if input.is_due() {
                 return at - start;

@@ -35,7 +35,7 @@ const REAP_POLL: Duration = Duration::from_millis(5);
 
 /// The state of the synchronisation with a pane.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct PaneSync {
     /// The time of the next capture.
     pub(super) at: Option<Instant>,
     /// Whether a capture is running.
@@ -53,8 +53,8 @@ pub(super) struct Watch {
     /// The number of bytes of output so far.
     pub(super) fed: u64,
     /// The number of rows that were corrected.
-    healed: u64,
-    /// The size of its terminal, if it differs from tmux's size of the pane: `stty` can set one.
+    corrected: u64,
+    /// The size of the pane's terminal, if it differs from the size that tmux reports: `stty` can set one.
     tty_size: Option<(usize, usize)>,
     /// The number of inputs so far.
     inputs: u64,
@@ -90,7 +90,8 @@ impl Driver {
             session.handle_drained(now);
             // Text from before the attachment is older than the anchor of every wait.
             session.handle_input(now, "", EchoSource::None);
-            (driver.watch.history, driver.watch.modes) = (capture.history_size, capture.modes());
+            (driver.pane_sync.history, driver.pane_sync.modes) =
+                (capture.history_size, capture.modes());
             if let Some((untouched, begun)) = started {
                 driver.apply_setup(untouched, begun);
             }
@@ -123,8 +124,8 @@ impl Driver {
     }
 
     /// Returns the number of rows that differed from tmux's and were corrected.
-    pub fn healed(&self) -> u64 {
-        self.watch.healed
+    pub fn corrected(&self) -> u64 {
+        self.pane_sync.corrected
     }
 
     /// Updates the size of the screen to that of the pane, which tmux may change at any time.
@@ -133,32 +134,32 @@ impl Driver {
         let screen = self.session.screen();
         if let Some((cols, rows)) = pane.size()
             && (cols, rows) != (screen.cols(), screen.rows())
-            && self.watch.tty_size != Some((cols, rows))
+            && self.pane_sync.tty_size != Some((cols, rows))
             && cols > 0
             && rows > 0
         {
             self.take_size(cols, rows);
-            self.watch.at = Some(Instant::now() + QUIET);
+            self.pane_sync.at = Some(Instant::now() + QUIET);
         }
     }
 
     /// Schedules a comparison for when the pane is quiet.
     pub(super) fn compare_later(&mut self) {
         if matches!(self.io, Some(Io::Pane(_))) {
-            self.watch.at = Some(Instant::now() + QUIET);
+            self.pane_sync.at = Some(Instant::now() + QUIET);
         }
     }
 
     /// Schedules the next capture of a captured pane.
     pub(super) fn capture_soon(&mut self) {
         let now = Instant::now();
-        let soon = self.watch.captured.map_or(now, |last| now.max(last + CAPTURE_PAUSE));
-        self.watch.at = Some(self.watch.at.map_or(soon, |at| at.min(soon)));
+        let soon = self.pane_sync.captured.map_or(now, |last| now.max(last + CAPTURE_PAUSE));
+        self.pane_sync.at = Some(self.pane_sync.at.map_or(soon, |at| at.min(soon)));
     }
 
     /// Returns the time of the next capture.
     pub(super) fn capture_at(&self) -> Option<Instant> {
-        self.watch.at.filter(|_| !self.watch.is_capturing)
+        self.pane_sync.at.filter(|_| !self.pane_sync.is_capturing)
     }
 
     /// Captures the pane, if a capture is due.
@@ -166,13 +167,13 @@ impl Driver {
         if self.capture_at().is_none_or(|at| at > Instant::now()) {
             return;
         }
-        self.watch.at = None;
+        self.pane_sync.at = None;
         let Some(Io::Pane(pane)) = &self.io else { return };
-        self.watch.is_capturing = true;
-        let ((server, id), fed) = (pane.place(), self.watch.fed);
-        let history = pane.is_captured().then_some(self.watch.history);
-        self.watch.started_captures += 1;
-        let number = self.watch.started_captures;
+        self.pane_sync.is_capturing = true;
+        let ((server, id), fed) = (pane.place(), self.pane_sync.fed);
+        let history = pane.is_captured().then_some(self.pane_sync.history);
+        self.pane_sync.started_captures += 1;
+        let number = self.pane_sync.started_captures;
         self.run_in_background(async move {
             let capture = match history {
                 Some(history) => server.capture_since(&id, history).await,
@@ -183,8 +184,8 @@ impl Driver {
                 }
             };
             Box::new(move |driver: &mut Driver| {
-                driver.watch.is_capturing = false;
-                driver.watch.captured = Some(Instant::now());
+                driver.pane_sync.is_capturing = false;
+                driver.pane_sync.captured = Some(Instant::now());
                 match capture {
                     Ok(capture) => driver.apply_capture(&capture, number, fed),
                     Err(_) if driver.is_captured() => driver.capture_soon(),
@@ -211,24 +212,24 @@ impl Driver {
         let Some(Io::Pane(pane)) = &self.io else { return };
         let is_captured = pane.is_captured();
         // A newer capture may have finished first.
-        if number <= self.watch.applied_capture {
+        if number <= self.pane_sync.applied_capture {
             return;
         }
-        self.watch.applied_capture = number;
+        self.pane_sync.applied_capture = number;
         // Output has arrived since then, so the screen is newer than the capture.
-        if self.watch.fed != fed && !is_captured {
+        if self.pane_sync.fed != fed && !is_captured {
             return;
         }
         let now = self.now();
         let size = (capture.info.cols, capture.info.rows);
         let tty_size = pane.size().filter(|&current| current != size);
-        if tty_size.is_some() && self.watch.tty_size != tty_size {
+        if tty_size.is_some() && self.pane_sync.tty_size != tty_size {
             // One of the two sizes is outdated, or `stty` has set only that of the terminal.
-            self.watch.tty_size = tty_size;
-            self.watch.at = Some(Instant::now() + QUIET);
+            self.pane_sync.tty_size = tty_size;
+            self.pane_sync.at = Some(Instant::now() + QUIET);
             return;
         }
-        self.watch.tty_size = tty_size;
+        self.pane_sync.tty_size = tty_size;
         let screen = self.session.screen();
         if size != (screen.cols(), screen.rows()) {
             self.take_size(size.0, size.1);
@@ -236,9 +237,9 @@ impl Driver {
         if is_captured {
             self.apply_scrolling(capture);
         }
-        let healed = self.session.reconcile(now, &capture.rows(), capture.cursor, is_captured);
+        let corrected = self.session.reconcile(now, &capture.rows(), capture.cursor, is_captured);
         if !is_captured {
-            self.watch.healed += healed as u64;
+            self.pane_sync.corrected += corrected as u64;
         }
         self.session.handle_drained(now);
     }
@@ -250,8 +251,8 @@ impl Driver {
             let switch = if capture.info.is_alternate { "\x1b[?1049h" } else { "\x1b[?1049l" };
             self.session.handle_output(now, switch.as_bytes());
         }
-        let above = capture.history_size.saturating_sub(self.watch.history);
-        self.watch.history = capture.history_size;
+        let above = capture.history_size.saturating_sub(self.pane_sync.history);
+        self.pane_sync.history = capture.history_size;
         let rows = self.session.screen().rows();
         for chunk in capture.rows_above(above).chunks(rows) {
             self.session.reconcile(now, chunk, capture.cursor, true);
@@ -259,9 +260,9 @@ impl Driver {
             self.session.handle_output(now, scroll.as_bytes());
         }
         let modes = capture.modes();
-        if modes != self.watch.modes {
+        if modes != self.pane_sync.modes {
             self.session.handle_output(now, modes.as_bytes());
-            self.watch.modes = modes;
+            self.pane_sync.modes = modes;
         }
     }
 
@@ -274,7 +275,7 @@ impl Driver {
             Ok(_) if pane.switch_to_captures().is_ok() => {
                 self.hung_up = false;
                 // The rows that scrolled off in between are unknown.
-                self.watch.history = usize::MAX;
+                self.pane_sync.history = usize::MAX;
                 self.io = Some(Io::Pane(pane));
                 self.capture_soon();
             }
@@ -282,25 +283,25 @@ impl Driver {
         }
     }
 
-    /// Notes input to a pane. It counts as unread until tmux has written it to the terminal.
+    /// Records input to a pane. It counts as unread until tmux has written it to the terminal.
     pub(super) fn sync_input(&mut self) {
-        self.watch.inputs += 1;
+        self.pane_sync.inputs += 1;
         self.flush_input();
     }
 
     /// Makes tmux write earlier input to the terminal. Input that arrives meanwhile is flushed after that.
     fn flush_input(&mut self) {
         let Some(Io::Pane(pane)) = &self.io else { return };
-        if self.watch.is_flushing || self.watch.inputs == self.watch.flushed_inputs {
+        if self.pane_sync.is_flushing || self.pane_sync.inputs == self.pane_sync.flushed_inputs {
             return;
         }
-        self.watch.is_flushing = true;
-        let ((server, _), inputs) = (pane.place(), self.watch.inputs);
+        self.pane_sync.is_flushing = true;
+        let ((server, _), inputs) = (pane.place(), self.pane_sync.inputs);
         self.run_in_background(async move {
             server.sync().await;
             Box::new(move |driver: &mut Driver| {
-                driver.watch.is_flushing = false;
-                driver.watch.flushed_inputs = inputs;
+                driver.pane_sync.is_flushing = false;
+                driver.pane_sync.flushed_inputs = inputs;
                 driver.report_unread_input();
                 driver.flush_input();
             }) as Job
@@ -309,19 +310,20 @@ impl Driver {
 
     /// Returns whether tmux may still have input of a pane in its buffer.
     pub(super) fn is_on_its_way(&self) -> bool {
-        matches!(self.io, Some(Io::Pane(_))) && self.watch.inputs != self.watch.flushed_inputs
+        matches!(self.io, Some(Io::Pane(_)))
+            && self.pane_sync.inputs != self.pane_sync.flushed_inputs
     }
 
     /// Reports the activity of a pane's program, after its earlier output has arrived.
     pub(super) fn confirm_activity(&mut self, activity: Activity) {
-        let Some(Io::Pane(pane)) = self.io.as_ref().filter(|_| !self.watch.is_syncing) else {
+        let Some(Io::Pane(pane)) = self.io.as_ref().filter(|_| !self.pane_sync.is_syncing) else {
             return;
         };
-        self.watch.is_syncing = true;
+        self.pane_sync.is_syncing = true;
         let (server, id) = pane.place();
-        let history = pane.is_captured().then_some(self.watch.history);
-        self.watch.started_captures += 1;
-        let number = self.watch.started_captures;
+        let history = pane.is_captured().then_some(self.pane_sync.history);
+        self.pane_sync.started_captures += 1;
+        let number = self.pane_sync.started_captures;
         self.run_in_background(async move {
             let capture = match history {
                 Some(history) => server.capture_since(&id, history).await.ok(),
@@ -331,7 +333,7 @@ impl Driver {
                 }
             };
             Box::new(move |driver: &mut Driver| {
-                driver.watch.is_syncing = false;
+                driver.pane_sync.is_syncing = false;
                 if let Some(capture) = capture {
                     driver.apply_capture(&capture, number, 0);
                 }

@@ -3,7 +3,7 @@
 use awaitty_core::{CommandId, Exit, Time};
 
 use super::Driver;
-use crate::record::{Recorder, Standing};
+use crate::record::{Recorder, RecordingStatus};
 use crate::text;
 
 /// The commands that are marked in the recording: the last one that started, and the last one that ended.
@@ -61,8 +61,8 @@ impl Driver {
     }
 
     /// Returns the status of the recording, if there is one.
-    pub fn recording(&self) -> Option<Standing> {
-        self.recorder.as_ref().map(Recorder::standing)
+    pub fn recording(&self) -> Option<RecordingStatus> {
+        self.recorder.as_ref().map(Recorder::status)
     }
 
     /// Returns a channel that resolves once all events so far are in the file.

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use memchr::memmem;
 
-/// Characters of a nonce that stay readable. They do not reveal the rest, and other text hardly ever matches them: so each
-/// byte can be kept or masked before the next one arrives.
+/// Characters of a nonce that stay readable. They do not reveal the rest, and other text hardly ever matches them. So
+/// each byte can be kept or masked before the next one arrives.
 const PREFIX: usize = 8;
 
-/// The most nonces that are masked: more than one terminal has shells at a time.
+/// The maximum number of masked nonces: more shells than one terminal has at a time.
 const NONCES_MAX: usize = 64;
 
 /// The character that replaces those of a nonce.
@@ -61,7 +61,8 @@ fn mask_across(nonce: &[u8], tail: &[u8], redacted: &mut Cow<'_, [u8]>) {
     }
 }
 
-/// Masks what follows the readable prefix of a nonce at `at` in `bytes`. The first `skipped` bytes are not in `redacted`.
+/// Masks the rest of a nonce after its readable prefix, which is at `at` in `bytes`. The first `skipped` bytes are not
+/// in `redacted`.
 fn mask(nonce: &[u8], bytes: &[u8], at: usize, skipped: usize, redacted: &mut Cow<'_, [u8]>) {
     let same =
         bytes[at..].iter().zip(nonce).take_while(|(byte, of_nonce)| byte == of_nonce).count();

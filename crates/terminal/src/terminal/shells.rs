@@ -1,8 +1,8 @@
 //! The shells whose marks are trusted, and whether a mark can come from one of them.
 //!
-//! A mark carries the nonce of its shell. A program that learns the nonce, for example from the memory of the shell, could
-//! print marks itself. So a mark that a command could have forged counts only if the kernel shows that the shell has the
-//! terminal: its process group is in the foreground of the terminal.
+//! A mark carries the nonce of its shell. A program that learns the nonce, for example from the memory of the shell,
+//! could print marks itself. So a mark that a command could have forged counts only if the kernel shows that the shell
+//! has the terminal: its process group is in the foreground of the terminal.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,11 @@ use awaitty_core::Session;
 
 use crate::io::Io;
 use crate::platform::foreground::{self, Foreground};
+use crate::platform::proc;
 use crate::shell::{self, Kind, Nonce, NonceFile};
 
-/// Looks at a foreground group that has no process: a shell that has reaped its job takes the terminal back in a moment.
+/// Maximum number of reads of the foreground group while it has no process: a shell that has reaped its job is about to
+/// take the terminal back.
 const GROUP_READS_MAX: usize = 16;
 
 /// The process group of a shell.
@@ -21,7 +23,7 @@ pub(super) enum Group {
     Known(i32),
     /// Taken at the first input at the shell's prompt, where the shell has the terminal.
     AtPrompt,
-    /// The kernel here does not show it, so the nonce decides alone.
+    /// This kernel does not show the shell, so only the nonce is checked.
     Hidden,
 }
 
@@ -40,7 +42,7 @@ pub(super) struct TrustedShells {
     /// The foreground group when a line was typed that the shell reads after its present command. The command that this
     /// line starts may have the terminal already when the end of the present one is read.
     typed_over: Option<i32>,
-    /// The file that the first shell reads its nonce from, until it has.
+    /// The file from which the first shell reads its nonce; `None` once it has read it.
     nonce_file: Option<NonceFile>,
 }
 
@@ -77,8 +79,8 @@ impl TrustedShells {
         Some((Nonce::known(nonce), self.by_nonce.get(nonce)?.kind?))
     }
 
-    /// Notes that lines are typed while that group has the terminal. At a prompt it is the shell's, which is not known before
-    /// of a shell that runs inside another command.
+    /// Records that lines are typed while that group has the terminal. At a prompt it is the group of the shell. For a
+    /// shell that runs inside another command, it is not known before that.
     pub(super) fn note_input(&mut self, text: &str, session: &Session, group: Option<i32>) {
         let lines = text.matches(['\r', '\n']).count();
         let is_at_prompt = session.is_at_prompt();
@@ -87,8 +89,8 @@ impl TrustedShells {
             && let Some(shell) = self.by_nonce.get_mut(nonce)
             && shell.group == Group::AtPrompt
         {
-            // The kernel here does not show the jobs of a shell at the other end of ssh.
-            let is_carrier = |group| leader_name(group).is_none_or(|name| shell::is_carrier(&name));
+            // This kernel does not show the jobs of a shell behind a carrier such as ssh.
+            let is_carrier = |group| proc::name(group).is_none_or(|name| shell::is_carrier(&name));
             shell.group =
                 group.filter(|&group| !is_carrier(group)).map_or(Group::Hidden, Group::Known);
         }
@@ -114,12 +116,11 @@ impl TrustedShells {
     /// Returns the directory that the kernel shows for the innermost shell, if that leads its process group.
     pub(super) fn directory(&self, session: &Session) -> Option<String> {
         let group = self.group(session)?;
-        Kind::of(&leader_name(group)?)?;
-        let path = std::fs::read_link(format!("/proc/{group}/cwd")).ok()?;
-        path.into_os_string().into_string().ok()
+        Kind::of(&proc::name(group)?)?;
+        proc::directory(group)?.into_os_string().into_string().ok()
     }
 
-    /// Returns whether the kernel can show the innermost shell. Elsewhere its marks are all there is.
+    /// Returns whether the kernel shows the innermost shell. Otherwise its marks are the only evidence.
     pub(super) fn is_visible(&self, session: &Session, io: Option<&Io>) -> bool {
         self.group(session).is_some() && io.is_some_and(|io| io.foreground_group().is_some())
     }
@@ -130,8 +131,8 @@ impl TrustedShells {
         found.is_some_and(|found| Some(found.group) == group && found.activity.terminal.is_some())
     }
 
-    /// Returns whether a mark with that nonce can come from its shell: it has the terminal, or a fork of it that runs no
-    /// other program, or a command that was typed ahead. Returns true where the kernel does not tell.
+    /// Returns whether a mark with that nonce can come from its shell: it has the terminal, or a fork of it that runs
+    /// no other program, or a command that was typed ahead. Returns true where the kernel shows no groups.
     pub(super) fn has_terminal(&self, nonce: &str, io: Option<&Io>) -> bool {
         let (Some(group), Some(io)) = (self.group_of(nonce), io) else { return true };
         for _ in 0..GROUP_READS_MAX {
@@ -146,10 +147,4 @@ impl TrustedShells {
         }
         false
     }
-}
-
-/// Returns the name of the program that leads a process group.
-fn leader_name(group: i32) -> Option<String> {
-    let name = std::fs::read_to_string(format!("/proc/{group}/comm")).ok()?;
-    Some(name.trim_end().to_owned())
 }

@@ -1,5 +1,5 @@
-//! The task loop on a fake terminal and a paused clock: the order of output, exit and time, held-back matches, readiness,
-//! pacing of keystrokes, floods, backpressure, drains and closes. No test takes real time.
+//! The task loop on a fake terminal and a paused clock: the order of output, exit and time, held-back matches,
+//! readiness, pacing of keystrokes, floods, backpressure, drains and closes. No test takes real time.
 
 use std::future::Future;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn settle(handle: &Handle) {
     handle.call(|_| ()).await.unwrap();
 }
 
-/// Returns the milliseconds of virtual time that something takes.
+/// Returns the result of a future, and the virtual time that it took in milliseconds.
 async fn took<T>(work: impl Future<Output = T>) -> (T, u128) {
     let started = Instant::now();
     let result = work.await;
@@ -87,7 +87,7 @@ async fn an_exit_ends_a_wait_for_text_before_its_timeout() {
     assert!(elapsed < 1000, "{elapsed}");
 }
 
-/// The output is there before the clock reaches the deadline, and the task has not read it.
+/// The output is in the terminal before the deadline, but the task has not read it.
 #[tokio::test(start_paused = true)]
 async fn output_that_is_unread_at_the_timeout_is_judged_before_it() {
     let (terminal, handle) = start();
@@ -99,7 +99,7 @@ async fn output_that_is_unread_at_the_timeout_is_judged_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn output_that_is_unread_ends_a_quiet() {
+async fn unread_output_restarts_the_stable_period() {
     let (terminal, handle) = start();
     let change = Condition::Change {
         stable: ms(100),
@@ -116,7 +116,7 @@ async fn output_that_is_unread_ends_a_quiet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_words_before_a_hangup_are_in_a_frame_at_once() {
+async fn the_last_output_before_a_hangup_is_in_a_frame_at_once() {
     let (terminal, handle) = start();
     let found = wait(&handle, text("BYE"), ms(1000)).await;
     terminal.print("BYE");
@@ -146,7 +146,7 @@ async fn a_match_is_held_back_for_10_ms_while_the_program_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_match_that_is_held_back_is_answered_when_the_program_comes_to_rest() {
+async fn a_held_back_match_is_answered_when_the_program_is_at_rest() {
     let (terminal, handle) = start();
     terminal.set_busy(true);
     let found = wait(&handle, text("READY"), ms(1000)).await;
@@ -183,7 +183,7 @@ async fn a_busy_program_is_not_ready() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_keystroke_is_written_after_the_one_before_was_read() {
+async fn a_keystroke_is_written_after_the_previous_one_was_read() {
     let (terminal, handle) = start();
     terminal.set_busy(true);
     type_keys(&handle, &[b"a", b"b"]).await;
@@ -196,7 +196,7 @@ async fn a_keystroke_is_written_after_the_one_before_was_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_keystroke_follows_a_program_that_stays_busy_or_does_not_read() {
+async fn a_keystroke_is_written_although_the_program_stays_busy_or_does_not_read() {
     for (is_read, from, to) in [(true, 200, 300), (false, 1900, 2100)] {
         let (terminal, handle) = start();
         terminal.set_busy(true);
@@ -221,7 +221,7 @@ async fn a_flood_delays_neither_calls_nor_timeouts_nor_other_terminals() {
         settle(&other).await;
         settle(&handle).await;
     }
-    // The clock stands still while a task runs, so it is moved.
+    // The paused clock does not advance while a task runs, so the test advances it.
     tokio::time::advance(ms(100)).await;
     assert_eq!(end(timeout).await.outcome, Outcome::Timeout);
 }
@@ -233,7 +233,8 @@ async fn an_exit_is_reported_although_a_descendant_prints_without_end() {
     terminal.flood(Some(b'x'));
     terminal.exit(Exit::Code(0));
     let ended = tokio::spawn(end(exited));
-    // The drain ends after `DRAIN_MAX` and `LATE_READS_MAX` more reads. Nothing else moves the clock beside a flood.
+    // The drain ends after `DRAIN_MAX` and `LATE_READS_MAX` more reads. During a flood only the test advances the
+    // clock.
     while !ended.is_finished() {
         tokio::time::advance(ms(10)).await;
     }
@@ -294,7 +295,7 @@ fn numbered_screen(n: usize) -> Vec<u8> {
 
 /// Output arrives at each read and at each await point of the task, and waits of several kinds end in between.
 #[tokio::test(start_paused = true)]
-async fn a_result_is_of_one_frame_while_output_arrives_at_every_await_point() {
+async fn a_result_belongs_to_one_frame_while_output_arrives_at_every_await_point() {
     for ends_at in [1, 2, 7, 40, 199] {
         let (terminal, handle) = start();
         let until_text = WaitRequest::text(&format!("^number {ends_at}$")).unwrap();
@@ -312,7 +313,7 @@ async fn a_result_is_of_one_frame_while_output_arrives_at_every_await_point() {
             let running = handle.start_waits(start, collect).await.unwrap().unwrap().unwrap();
             results.push(running);
         }
-        // Every third piece leaves a moment in which a frame is taken.
+        // After every third piece the output is drained, so that a frame is taken.
         let pieces = (0..200).flat_map(|n| match n % 3 {
             0 => vec![numbered_screen(n), Vec::new()],
             _ => vec![numbered_screen(n)],
@@ -339,7 +340,7 @@ async fn a_result_is_of_one_frame_while_output_arrives_at_every_await_point() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_dropped_leaves_nothing() {
+async fn a_dropped_wait_is_cancelled() {
     let (_terminal, handle) = start();
     drop(wait(&handle, text("never"), ms(60_000)).await);
     let running = handle.call(|driver| driver.session().waits_running()).await;

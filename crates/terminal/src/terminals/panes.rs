@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicBool;
 use rustix::process::Pid;
 
 use super::{
-    Entry, SpawnSpec, Terminals, image_of, integration, names_of, resolve, spawn_failed,
-    wall_clock_ms,
+    Entry, SpawnSpec, Terminals, integration, names_of, resolve, spawn_failed, wall_clock_ms,
 };
 use crate::error::ToolError;
 use crate::io::tmux::own::{OWN_SERVER, Placement};
 use crate::io::tmux::{self, Pane, Server};
 use crate::people::People;
+use crate::platform::proc::ProgramImage;
 use crate::record::Recorder;
 use crate::runtime::SESSION_VARIABLE;
 use crate::terminal::{Driver, ProgramSetup, exit_of};
@@ -110,7 +110,7 @@ impl Terminals {
             scrollback: history,
             handle: Driver::start_pane(pane, pid, &capture, self.options(history), None),
             people: People::default(),
-            image: image_of(pid),
+            image: ProgramImage::of(pid),
             pane: Some((server.clone(), found.id)),
             spec: None,
             is_ending: AtomicBool::new(false),
@@ -198,7 +198,7 @@ impl Terminals {
             ),
             people: People::default(),
             mark,
-            image: image_of(pid),
+            image: ProgramImage::of(pid),
             pane: Some(place),
             spec: Some(spec),
             is_ending: AtomicBool::new(false),

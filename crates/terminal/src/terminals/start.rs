@@ -1,4 +1,4 @@
-//! What a program is started with: its file, its arguments and its environment.
+//! Resolves a program to start: its executable, its arguments and its environment.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,10 +16,10 @@ use crate::rules::Rules;
 use crate::runtime::{SOCKET_VARIABLE, is_secret_variable};
 use crate::shell::Integration;
 
-/// Where programs are looked for if nothing is said.
+/// The search path for programs if the environment has no `PATH`.
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Finds the program and puts its environment together.
+/// Resolves the executable, and builds the environment of the program.
 pub(super) fn resolve(
     spec: &SpawnSpec,
     mark: &str,

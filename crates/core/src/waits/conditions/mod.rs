@@ -1,7 +1,7 @@
-//! The conditions: everything that the core knows about each of them.
+//! The conditions of waits. All code that differs from condition to condition is in this folder.
 //!
-//! A new condition is a variant of [`Condition`] and an arm in each `match` below. The registry and the session know
-//! conditions only by these functions.
+//! A new condition is a variant of [`Condition`] and an arm in each `match` below. The registry and the session use
+//! conditions only through these functions.
 
 mod changes;
 mod commands;
@@ -20,7 +20,7 @@ use crate::shell::{Command, CommandId, Shells};
 
 pub(crate) use changes::ChangeState;
 
-/// What a wait waits for.
+/// The condition of a wait.
 #[derive(Clone, Debug)]
 pub enum Condition {
     /// The pattern matches text that was drawn since the anchor.
@@ -29,11 +29,11 @@ pub enum Condition {
     Gone(Arc<Pattern>),
     /// The text differs from the anchor's frame, and has been unchanged for a while.
     Change {
-        /// For how long it has to be unchanged.
+        /// The time for which it must be unchanged.
         stable: Duration,
         /// The changes of style that count.
         styles: Styles,
-        /// Rows that match one of these patterns are left out.
+        /// The patterns of rows that are ignored.
         ignore: Vec<Arc<Pattern>>,
     },
     /// The program has read its input and is not busy, and the text has been unchanged for that long, whether or not it
@@ -43,14 +43,14 @@ pub enum Condition {
     Exit,
     /// A shell's command is over, and the shell is at its prompt again.
     Command(CommandId),
-    /// The same for the newest command, or for the one that the last input is about to run.
+    /// Like `Command`, for the newest command, or for the one that the last input is about to run.
     LastCommand {
         /// The newest command that does not count; set when the wait starts.
         after: Option<CommandId>,
     },
     /// A shell has read all of a delivered command, or refused it.
     Taken(CommandId),
-    /// A shell wants the rest of a command that has no more lines.
+    /// A shell waits for the rest of a command that has no more lines.
     Unclosed(CommandId),
     /// A running command of a shell, this one or any, waits for an answer: it reads the terminal and is quiet.
     Asks(Option<CommandId>),
@@ -85,7 +85,7 @@ pub enum Ready {
     Quiet,
 }
 
-/// What a wait found, by its condition.
+/// The finding of a wait, by its condition.
 #[derive(Clone, Debug)]
 pub enum Finding {
     /// The finding of a wait for text.
@@ -105,22 +105,22 @@ pub enum Finding {
     Change {
         /// The text differs from the anchor's frame, by more than the echo of the input.
         changed: bool,
-        /// It has been unchanged for as long as was requested.
+        /// It was unchanged for the requested time.
         stable: bool,
         /// A style differs.
         style_changed: bool,
-        /// How long ago the text changed last, if it did since the anchor.
+        /// The time since the last change of the text, if it changed since the anchor.
         last_change: Option<Duration>,
         /// The rows that were still changing when the wait ended, most often first.
         busy_rows: Vec<usize>,
     },
     /// The finding of a wait for the screen to settle.
     Settled {
-        /// It has been unchanged for as long as was requested.
+        /// It was unchanged for the requested time.
         settled: bool,
         /// The text differs from before the input, by more than its echo.
         changed: bool,
-        /// The program is still busy, and has been for longer than the wait allows for.
+        /// The program is still busy, and has been for longer than the wait allows.
         busy: bool,
     },
     /// The finding of a wait for the exit.
@@ -142,7 +142,7 @@ pub(crate) enum Event {
     Activity,
     /// A shell has printed a mark.
     Mark,
-    /// The time has come that the wait named, or its deadline.
+    /// The time that the wait requested is reached, or its deadline.
     Time,
     /// All of the input that the wait follows was written.
     Release,
@@ -168,7 +168,8 @@ pub(crate) enum Trigger {
     Exit,
 }
 
-/// When the driver has to sample the foreground job for a wait. No event announces what the job does.
+/// The times at which the driver has to sample the foreground job for a wait. The kernel reports no changes of the
+/// job's activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Samples {
     /// Never.
@@ -181,14 +182,14 @@ pub(crate) enum Samples {
     OnAlternate,
 }
 
-/// The properties of a condition that its wait is kept by.
+/// The properties of a condition that determine how the registry keeps its wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) trigger: Trigger,
     pub(crate) samples: Samples,
-    /// A wait that follows the input ends only after all of the input was written.
+    /// A wait that follows the input ends only after all of the input is written.
     pub(crate) is_held_by_input: bool,
-    /// Its clock starts again whenever some of the input was written.
+    /// Its clock restarts whenever a part of the input is written.
     pub(crate) counts_from_input: bool,
 }
 
@@ -197,13 +198,13 @@ pub(crate) struct Rules {
 pub(crate) enum Verdict {
     /// It holds.
     Met(Finding),
-    /// It does not hold, and is judged again when it was to be.
+    /// It does not hold. It is judged again at the time that was set before.
     Open,
-    /// It will hold at that time if nothing happens before; `None` if something has to happen.
+    /// It will hold at that time unless an event comes first; `None` if it needs an event.
     LookAt(Option<Time>),
-    /// It is to be judged again after a pause, at `until` at the latest.
+    /// It must be judged again after a pause, at `until` at the latest.
     LookLater { is_busy: bool, until: Time },
-    /// Its time without a change starts again.
+    /// Its time without a change restarts.
     Restart,
 }
 
@@ -220,7 +221,13 @@ impl Verdict {
 }
 
 impl Condition {
-    /// Returns by which properties its wait is kept.
+    /// Returns whether the activity of the foreground job decides when a wait for it starts, so that the driver has to sample
+    /// the job first.
+    pub fn is_judged_by_activity(&self) -> bool {
+        matches!(self.rules().samples, Samples::WhenDue | Samples::Periodic)
+    }
+
+    /// Returns the properties that determine how the registry keeps its wait.
     pub(crate) fn rules(&self) -> Rules {
         use Samples::{Never, OnAlternate, Periodic, WhenDue};
         let (trigger, samples, is_held_by_input) = match self {
@@ -260,7 +267,7 @@ impl Condition {
         }
     }
 
-    /// Checks that the command exists which it names, and finds the one that it does not name.
+    /// Checks that the command in it exists. For `LastCommand`, sets `after`.
     pub(crate) fn resolve(&mut self, shells: &Shells, input_at: Time) -> Result<(), WaitError> {
         match self {
             Condition::Command(id)
@@ -292,7 +299,7 @@ impl Condition {
         self.clone().resolve(shells, input_at)
     }
 
-    /// Takes in the next frame since the anchor.
+    /// Handles the next frame since the anchor.
     pub(super) fn note_frame(
         &self,
         now: Time,
@@ -321,7 +328,7 @@ impl Condition {
         }
     }
 
-    /// Returns when it will hold if nothing happens before; `None` if something has to happen.
+    /// Returns the time at which it will hold unless an event comes first; `None` if it needs an event.
     pub(super) fn holds_at(&self, progress: &Progress) -> Option<Time> {
         match self {
             Condition::Change { stable, styles, .. } => {
@@ -363,7 +370,7 @@ impl Condition {
 }
 
 impl Wait {
-    /// Searches what is kept since the anchor, before the wait is judged for the first time.
+    /// Searches the kept output since the anchor, before the wait is judged for the first time.
     pub(crate) fn search_history(&mut self, evidence: &Evidence<'_>) {
         if let Some(pattern) = self.spec.condition.searched_pattern().cloned() {
             text::search_history(&pattern, self, evidence);

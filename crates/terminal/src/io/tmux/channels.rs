@@ -11,13 +11,13 @@ use std::process::{Command as StdCommand, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use awaitty_core::Signal;
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, PidfdFlags};
+use rustix::process::Pid;
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::{Server, TmuxError};
+use crate::platform::{exit_watch, proc};
 use crate::terminals::Terminals;
 
 /// The maximum number of channels with a waiter. Each waiter is two processes.
@@ -158,11 +158,7 @@ pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
         command
     };
     let mut child = tmux(&["wait-for", "--", name]).spawn()?;
-    let pidfd = rustix::process::pidfd_open(Pid::from_child(&child), PidfdFlags::empty())?;
-    let input = io::stdin();
-    let mut polled = [PollFd::new(&pidfd, PollFlags::IN), PollFd::new(&input, PollFlags::IN)];
-    while let Err(rustix::io::Errno::INTR) = rustix::event::poll(&mut polled, None) {}
-    if polled[0].revents().is_empty() {
+    if !exit_watch::exits_before_input(Pid::from_child(&child), io::stdin())? {
         // An abandoned wait would consume the next signal, so this signal ends it. With another waiter on the channel
         // there is no need, and the signal would wake it.
         if !is_waited_for_by_others(name, child.id()) {
@@ -175,13 +171,12 @@ pub fn wait(name: &str, server: Option<&str>) -> io::Result<bool> {
 
 /// Returns whether another process waits for a channel of that name, on any server.
 fn is_waited_for_by_others(name: &str, own: u32) -> bool {
-    let Ok(all) = std::fs::read_dir("/proc") else { return true };
-    let pids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter(|&pid| pid != own).any(|pid| {
-        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let Some(mut pids) = proc::pids() else { return true };
+    pids.any(|pid| {
+        let line = proc::command_line(pid);
         let words: Vec<&[u8]> = line.split(|&byte| byte == 0).collect();
         let is_tmux = words[0].rsplit(|&byte| byte == b'/').next() == Some(b"tmux".as_slice());
         let has = |word: &[u8]| words.contains(&word);
-        is_tmux && (has(b"wait-for") || has(b"wait")) && has(name.as_bytes())
+        pid as u32 != own && is_tmux && (has(b"wait-for") || has(b"wait")) && has(name.as_bytes())
     })
 }

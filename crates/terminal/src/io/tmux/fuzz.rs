@@ -116,7 +116,7 @@ fn check_capture(capture: &Capture, reply_length: usize) {
 }
 
 #[test]
-fn broken_replies_of_tmux_are_survived() {
+fn malformed_replies_of_tmux_do_not_panic() {
     let seeds: Vec<Vec<u8>> =
         engine::stored_cases(&folder()).into_iter().map(|(_, case)| case).collect();
     engine::fuzz(&folder(), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);

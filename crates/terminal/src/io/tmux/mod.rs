@@ -409,7 +409,7 @@ fn is_id(word: &str) -> bool {
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// Parses the id of a new pane. Hooks of the user's may print other lines.
+/// Parses the ID of a new pane. Hooks of the user may print other lines.
 fn parse_new_pane(output: &str) -> Result<String, TmuxError> {
     let no_id = || TmuxError::Other("it did not print the id of the new pane".to_owned());
     output.lines().find(|line| is_id(line)).map(str::to_owned).ok_or_else(no_id)
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_are_closed_and_opened_again() {
+    fn single_quotes_are_quoted_for_tmux() {
         assert_eq!(quoted("it's"), "'it'\"'\"'s'");
     }
 }

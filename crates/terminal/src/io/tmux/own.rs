@@ -221,8 +221,8 @@ pub fn launch(socket: &Path) -> io::Result<()> {
     Err(error)
 }
 
-/// Encodes a start as NUL-terminated fields, since arguments, paths and variables contain no NUL: the program, `argv[0]`, the
-/// directory, the count of arguments, the arguments, and then names and values of variables.
+/// Encodes a start as NUL-terminated fields, since arguments, paths and variables contain no NUL: the program,
+/// `argv[0]`, the directory, the count of arguments, the arguments, and then names and values of variables.
 fn encode(start: &Start) -> Vec<u8> {
     let count = OsString::from(start.args.len().to_string());
     let head = [start.program.as_os_str(), &start.arg0, start.cwd.as_os_str(), &count];

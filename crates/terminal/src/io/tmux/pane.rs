@@ -5,9 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{Pid, PidfdFlags};
+use rustix::process::Pid;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixListener;
@@ -16,6 +15,8 @@ use tokio::time::Instant;
 use super::typing::Typing;
 use super::{Capture, PaneInfo, REPLY_TIMEOUT, Server, TmuxError, pipe, quoted, separator};
 use crate::io::pty::{self, InputModes, ReadOutcome};
+use crate::platform::exit_watch::ExitWatch;
+use crate::platform::files;
 
 /// The maximum size of one write, and the number of unread bytes from which on nothing is written: a little less than
 /// the terminal's input buffer holds (4 095).
@@ -30,7 +31,7 @@ pub struct Pane {
     server: Server,
     id: String,
     pid: Pid,
-    pidfd: AsyncFd<OwnedFd>,
+    exit: ExitWatch,
     tty: PathBuf,
     source: Source,
 }
@@ -43,7 +44,7 @@ enum Source {
     /// Captures of the screen. Another program uses the pane's only pipe, so the screen is captured whenever the
     /// kernel reports that the program has written to its terminal.
     Captures {
-        /// The inotify descriptor of the terminal.
+        /// Readable after a program has written to the terminal.
         written: AsyncFd<OwnedFd>,
         typing: Typing,
     },
@@ -92,9 +93,9 @@ impl Pane {
                 }
             },
         };
-        let (pid, pidfd) = process(capture.info.pid).map_err(other)?;
+        let (pid, exit) = process(capture.info.pid).map_err(other)?;
         let (server, id) = (server.clone(), info.id.clone());
-        Ok((Pane { server, id, pid, pidfd, tty, source }, capture))
+        Ok((Pane { server, id, pid, exit, tty, source }, capture))
     }
 
     /// Returns the PID of its first process.
@@ -171,7 +172,7 @@ impl Pane {
 
     /// Waits until its first process has ended.
     pub async fn exited(&self) -> io::Result<()> {
-        self.pidfd.readable().await.map(|mut guard| guard.retain_ready())
+        self.exit.exited().await
     }
 
     /// Switches to the process that replaced the one that ended (`respawn-pane`).
@@ -179,7 +180,7 @@ impl Pane {
     /// # Errors
     /// If that process has ended too.
     pub fn follow(&mut self, info: &PaneInfo) -> io::Result<()> {
-        (self.pid, self.pidfd) = process(info.pid)?;
+        (self.pid, self.exit) = process(info.pid)?;
         // The new process has a new terminal.
         self.tty = PathBuf::from(&info.tty);
         if let Source::Captures { written, .. } = &mut self.source {
@@ -227,11 +228,9 @@ async fn accept(listener: &UnixListener) -> io::Result<AsyncFd<OwnedFd>> {
     pty::register(end, Interest::READABLE | Interest::WRITABLE)
 }
 
-/// Creates an inotify descriptor that reports writes to a terminal.
+/// Watches for writes to a terminal.
 fn watch(tty: &Path) -> io::Result<AsyncFd<OwnedFd>> {
-    let written = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-    inotify::add_watch(&written, tty, WatchFlags::MODIFY)?;
-    pty::register(written, Interest::READABLE)
+    pty::register(files::watch_writes(tty)?, Interest::READABLE)
 }
 
 fn captures(server: &Server, pane: &str, tty: &Path) -> io::Result<Source> {
@@ -264,8 +263,7 @@ impl Drop for SocketFile {
     }
 }
 
-fn process(pid: i32) -> io::Result<(Pid, AsyncFd<OwnedFd>)> {
+fn process(pid: i32) -> io::Result<(Pid, ExitWatch)> {
     let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::NotFound)?;
-    let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
-    Ok((pid, pty::register(pidfd, Interest::READABLE)?))
+    Ok((pid, ExitWatch::new(pid)?))
 }

@@ -14,7 +14,7 @@ use super::Server;
 /// server has at most 16 KiB.
 const PIECE: usize = 4_000;
 
-/// The size of the queue in bytes; the caller keeps the rest.
+/// The maximum size of the queue in bytes. The caller keeps further input.
 const QUEUE_MAX: usize = 64 * 1024;
 
 /// The interval between checks whether a pane has left copy mode.

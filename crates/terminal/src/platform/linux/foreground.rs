@@ -1,12 +1,11 @@
 //! Looks at the foreground job of a terminal: its name, and what its threads do.
 
-use std::fs;
 use std::path::PathBuf;
 
 use awaitty_core::{Activity, Job, TerminalWait};
 use rustix::process::Pid;
 
-use super::processes::stat;
+use super::proc::{self, children_of, stat, tids};
 use super::threads::{self, ThreadState};
 use crate::io::pty::InputModes;
 
@@ -35,7 +34,7 @@ impl Foreground {
 
     /// Returns the path of its executable, if the kernel shows it: not of another user's program, such as sudo.
     pub fn executable(&self) -> Option<PathBuf> {
-        fs::read_link(format!("/proc/{}/exe", self.pid)).ok()
+        proc::executable(self.pid)
     }
 
     /// Returns its executable, or else its name, and its PID, for a person.
@@ -143,10 +142,10 @@ fn probe_once(leader: i32, modes: &InputModes) -> Option<Probe> {
         _ => 3,
     })?;
     let pid = terminal.map_or(busiest.pid, |(pid, _)| pid);
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let name = proc::name(pid)?;
     let is_awake = |thread: &&Thread| thread.state != ThreadState::Nap;
     let found = Foreground {
-        name: name.trim_end().to_owned(),
+        name,
         pid,
         group: group.parse().ok()?,
         activity: Activity {
@@ -213,11 +212,6 @@ fn probe_process(pid: i32, modes: &InputModes) -> Vec<Thread> {
     tids(pid).into_iter().filter_map(probe).collect()
 }
 
-fn tids(pid: i32) -> Vec<i32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
-    tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// Returns a process and its descendants. The kernel lists children by the thread that made them.
 fn family_of(leader: i32) -> Vec<i32> {
     let mut found = vec![leader];
@@ -225,17 +219,6 @@ fn family_of(leader: i32) -> Vec<i32> {
     while let Some(&pid) = found.get(next).filter(|_| found.len() < PROCESSES_MAX) {
         found.extend(children_of(pid));
         next += 1;
-    }
-    found
-}
-
-/// Returns the children of all threads of a process.
-fn children_of(pid: i32) -> Vec<i32> {
-    let mut found = Vec::new();
-    for tid in tids(pid) {
-        let children = fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
-        let children = children.unwrap_or_default();
-        found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
     found
 }

@@ -1,10 +1,11 @@
-//! The session leaders that a daemon has started, in a file, and what is theirs once that daemon was killed.
+//! The file of the session leaders that a daemon has started, and the processes of their sessions after the daemon was
+//! killed.
 //!
-//! A PID alone does not name a process: after a reboot, or once the kernel has given all numbers out, it is another's. So
-//! the file begins with the ID of the boot, and each leader is named by its PID and its start time. The kernel gives no
-//! PID out that is still the ID of a session, so where the PID of a leader lives with another start time, all processes of
-//! the leader's session have ended and that ID is another session's. What cannot be told apart is a session of that ID whose
-//! leader has ended as well: so a leader leaves the file when its session is closed.
+//! A PID alone does not identify a process: after a reboot, or when PIDs wrap around, it belongs to another process. So the
+//! file starts with the boot ID, and each leader has its PID and its start time. The kernel does not reuse a PID while a
+//! session has it as its ID. So if the PID of a leader belongs to a live process with another start time, all processes of
+//! the leader's session have exited, and a session with that ID is a new one. If the leader of the new session has exited
+//! too, the two sessions cannot be distinguished; therefore a leader is removed from the file when its session is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-use super::processes::{Process, read_start_time};
+use super::proc::{self, Process};
 
 /// A session leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,21 +35,21 @@ pub struct LeadersFile {
 }
 
 impl LeadersFile {
-    /// Creates the file without a leader, in place of the one that was there.
+    /// Creates the file without a leader. Replaces an existing file.
     ///
     /// # Errors
-    /// If the boot has no ID or the file cannot be written.
+    /// If the boot ID cannot be read or the file cannot be written.
     pub fn create(path: PathBuf) -> io::Result<LeadersFile> {
         let file = LeadersFile { path, boot_id: boot_id()?, leaders: Mutex::default() };
         file.write(&[])?;
         Ok(file)
     }
 
-    /// Adds a leader, which may have ended and is not reaped yet. A write that fails is passed over: less is found after a
-    /// kill then, and nothing else depends on it.
+    /// Adds a leader that is not reaped yet. Ignores a failed write: then fewer processes are found after a kill, and nothing
+    /// else depends on the file.
     pub fn add(&self, pid: Pid) -> Option<Leader> {
         let pid = pid.as_raw_nonzero().get();
-        let leader = Leader { pid, start_time: read_start_time(pid)? };
+        let leader = Leader { pid, start_time: proc::start_time(pid)? };
         let mut leaders = self.leaders.lock().unwrap_or_else(PoisonError::into_inner);
         leaders.push(leader);
         let file = fs::File::options().append(true).open(&self.path);
@@ -56,14 +57,14 @@ impl LeadersFile {
         Some(leader)
     }
 
-    /// Removes a leader whose session was closed: nothing is left of it, and its PID may become another's.
+    /// Removes a leader whose session was closed, because the kernel may reuse its PID.
     pub fn remove(&self, leader: Leader) {
         let mut leaders = self.leaders.lock().unwrap_or_else(PoisonError::into_inner);
         leaders.retain(|other| *other != leader);
         let _ = self.write(&leaders);
     }
 
-    /// Writes the whole file. One that is killed meanwhile leaves the file as it was.
+    /// Replaces the file atomically, so that a kill leaves either the old or the new file.
     fn write(&self, leaders: &[Leader]) -> io::Result<()> {
         let lines: String = leaders.iter().map(|&leader| line(leader)).collect();
         let new = self.path.with_extension("new");
@@ -80,13 +81,13 @@ fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
-/// Reads the leaders of a daemon that was killed; none if the file is of another boot or of an older version.
+/// Reads the leaders of a killed daemon. Empty if the file is of another boot or of an older version.
 pub fn read(path: &Path) -> Vec<Leader> {
     let text = fs::read_to_string(path).unwrap_or_default();
     boot_id().map_or_else(|_| Vec::new(), |boot_id| parse(&text, &boot_id))
 }
 
-/// Parses the file. A line without its end was cut off, and its start time with it.
+/// Parses the file. Ignores a line without a line feed: its start time may be cut off.
 fn parse(text: &str, boot_id: &str) -> Vec<Leader> {
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
     if boot_id.is_empty() || lines.next() != Some(boot_id) {
@@ -95,23 +96,23 @@ fn parse(text: &str, boot_id: &str) -> Vec<Leader> {
     let leader = |line: &str| {
         let (pid, start_time) = line.split_once(' ')?;
         let leader = Leader { pid: pid.parse().ok()?, start_time: start_time.parse().ok()? };
-        // Sessions 0 and 1 are the kernel's and init's.
+        // Sessions 0 and 1 belong to the kernel and to init.
         (leader.pid > 1).then_some(leader)
     };
     lines.filter_map(leader).collect()
 }
 
-/// Returns the processes, among all, of the sessions of these leaders and of those that the processes `marked` are in.
+/// Returns the processes in the sessions of these leaders, and in the sessions of the processes `marked`.
 pub(super) fn strays(
-    all: &BTreeMap<i32, Process>,
+    table: &BTreeMap<i32, Process>,
     leaders: &[Leader],
     marked: &BTreeSet<i32>,
 ) -> BTreeSet<i32> {
-    // What has cleared its environment is still in the session of one that has not.
+    // A process that has cleared its environment is still in the session of a marked process.
     let sessions: BTreeSet<i32> =
-        marked.iter().filter_map(|pid| Some(all.get(pid)?.session)).collect();
+        marked.iter().filter_map(|pid| Some(table.get(pid)?.session)).collect();
     let is_recycled = |leader: &Leader| {
-        all.get(&leader.pid).is_some_and(|now| now.start_time != leader.start_time)
+        table.get(&leader.pid).is_some_and(|now| now.start_time != leader.start_time)
     };
     let own: Vec<&Leader> = leaders.iter().filter(|leader| !is_recycled(leader)).collect();
     let is_of_leader = |process: &Process| {
@@ -121,7 +122,7 @@ pub(super) fn strays(
     let is_stray = |pid: &i32, process: &Process| {
         marked.contains(pid) || sessions.contains(&process.session) || is_of_leader(process)
     };
-    all.iter().filter(|(pid, process)| is_stray(pid, process)).map(|(&pid, _)| pid).collect()
+    table.iter().filter(|(pid, process)| is_stray(pid, process)).map(|(&pid, _)| pid).collect()
 }
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
-//! Descriptors: as many as the machine lets us have for us, and as many as were given to us for what we start.
+//! The limit of file descriptors: the hard limit for this process, and the inherited limit for the programs that it starts.
 //!
-//! A session takes two, and a soft limit of 1 024 is what most systems give. Programs must not see more than that unless
-//! they ask: some use `select`, which cannot count further, and some close all there could be, one by one.
+//! A terminal takes two file descriptors, and most systems set a soft limit of 1024. Programs keep that limit, because some
+//! use `select`, which cannot handle larger numbers, and some close every possible file descriptor one by one.
 
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What we were started with, once it was raised.
-static GIVEN: OnceLock<Rlimit> = OnceLock::new();
+/// The inherited limit, if this process has raised its own.
+static INHERITED: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises the soft limit to the hard one. It is for a server that starts, and not for a library, whose process is another's.
+/// Raises the soft limit to the hard limit. For a server at its start; a library must not change its host's limit.
 pub fn raise_descriptors() {
-    let given = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: given.maximum, ..given };
-    // A server that may not goes on with fewer: a spawn that finds none says so.
-    if raised.current != given.current && setrlimit(Resource::Nofile, raised).is_ok() {
-        let _ = GIVEN.set(given);
+    let inherited = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: inherited.maximum, ..inherited };
+    // If it fails, the server has fewer file descriptors, and a spawn that finds none left returns an error.
+    if raised.current != inherited.current && setrlimit(Resource::Nofile, raised).is_ok() {
+        let _ = INHERITED.set(inherited);
     }
 }
 
-/// The limit that programs are to have, if it is another than ours.
-pub(crate) fn given() -> Option<Rlimit> {
-    GIVEN.get().copied()
+/// Returns the limit for programs, if it differs from our own.
+pub(crate) fn inherited() -> Option<Rlimit> {
+    INHERITED.get().copied()
 }

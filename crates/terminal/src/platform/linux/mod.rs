@@ -1,8 +1,13 @@
-//! Linux: `/proc`, pidfds, the child subreaper and resource limits.
+//! Linux: `/proc`, pidfds, inotify, the child subreaper, files beneath a folder and resource limits.
 
+pub(crate) mod child;
+pub mod exit_watch;
+pub mod files;
 pub mod foreground;
 pub mod leaders;
 pub mod limits;
 pub mod orphans;
+pub mod peers;
+pub mod proc;
 pub mod processes;
 mod threads;

@@ -1,8 +1,9 @@
-//! Processes that lost their parent, and whose they are where neither their session nor their environment tells.
+//! Attributes orphans to terminals where neither their session nor their environment does.
 //!
-//! We are their reaper, so they are our children, and what is not our leader was started in one of our terminals. It is of
-//! a terminal that it still holds open. Else it is of one that was there when it began: if that is only one it can be
-//! nobody else's, and if there are several nobody knows, so it is not killed but told of.
+//! This process is their subreaper, so they are its children, and a child that is no session leader of ours was started in
+//! one of our terminals. It belongs to the terminal that it has open. Otherwise it belongs to a terminal that existed when
+//! it started: if that is only one, the orphan is attributed to it; if there are several, the orphan is uncertain, so it is
+//! not killed but reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,31 +12,31 @@ use std::{fs, io};
 
 use rustix::process::Pid;
 
-use super::processes::{
-    Process, is_leader, is_reaper, is_tmux_server, outlives_us, read_start_time,
-};
+use super::proc::{self, Process};
+use super::processes::{is_leader, is_reaper, is_tmux_server, outlives_us};
 
 /// A terminal whose program was started.
 #[derive(Debug)]
 struct StartedTerminal {
     leader: i32,
-    /// When that was, in the kernel's ticks.
+    /// Start time of the leader, in the kernel's ticks since the boot.
     start_time: u64,
-    /// Its file, until another terminal has it: that is not before all have let go of it.
+    /// Its device file. `None` once the kernel has given the same path to another terminal, which it does only after all
+    /// processes have closed this one.
     terminal: Option<PathBuf>,
-    /// What it started was ended.
+    /// Its processes were ended.
     is_ended: bool,
 }
 
-/// The terminals, by the mark that their processes carry.
+/// The terminals, by the mark in the environment of their processes.
 static TERMINALS: Mutex<BTreeMap<String, StartedTerminal>> = Mutex::new(BTreeMap::new());
 
-/// What a terminal may have left.
+/// The orphans of a terminal.
 #[derive(Debug, Default)]
 pub(super) struct ClaimedOrphans {
-    /// These are of that terminal.
+    /// Orphans that belong to the terminal.
     pub(super) certain: BTreeSet<i32>,
-    /// These may be another's.
+    /// Orphans that may belong to another terminal.
     pub(super) uncertain: BTreeSet<i32>,
 }
 
@@ -43,7 +44,7 @@ fn lock() -> MutexGuard<'static, BTreeMap<String, StartedTerminal>> {
     TERMINALS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says that a program was started. It is called within `register`, so that whoever looks knows of it.
+/// Adds a terminal whose program was started. Called within `register`, so that a concurrent scan sees both or neither.
 pub fn add_terminal(mark: &str, leader: Pid, terminal: &Path) {
     let leader = leader.as_raw_nonzero().get();
     let mut all = lock();
@@ -51,36 +52,36 @@ pub fn add_terminal(mark: &str, leader: Pid, terminal: &Path) {
         other.terminal = None;
     }
     let (start_time, terminal) =
-        (read_start_time(leader).unwrap_or_default(), Some(terminal.to_owned()));
+        (proc::start_time(leader).unwrap_or_default(), Some(terminal.to_owned()));
     all.insert(mark.to_owned(), StartedTerminal { leader, start_time, terminal, is_ended: false });
 }
 
-/// Says that what a program started was ended, as far as it is known.
+/// Marks a terminal whose processes were ended.
 pub(super) fn mark_ended(mark: &str) {
-    if let Some(opened) = lock().get_mut(mark) {
-        opened.is_ended = true;
+    if let Some(terminal) = lock().get_mut(mark) {
+        terminal.is_ended = true;
     }
 }
 
-/// Says that nobody will ask for a terminal any more.
+/// Removes a terminal that was closed.
 pub fn forget(mark: &str) {
     lock().remove(mark);
 }
 
-/// The orphans among all processes that are a terminal's, or may be.
-pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> ClaimedOrphans {
+/// Returns the orphans in the process table that belong to a terminal or may belong to it.
+pub(super) fn claim(mark: &str, table: &BTreeMap<i32, Process>) -> ClaimedOrphans {
     let mut claim = ClaimedOrphans::default();
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let is_child = |process: &Process| process.parent == own && !process.is_zombie;
-    // Whoever is being started is a leader once this has been asked, and its terminal is among those that are opened.
-    let orphans = all.iter().filter(|(pid, process)| is_child(process) && !is_leader(**pid));
+    // `is_leader` blocks while a program is being started, and its terminal is in `TERMINALS` before it returns.
+    let orphans = table.iter().filter(|(pid, process)| is_child(process) && !is_leader(**pid));
     let orphans: Vec<(i32, Process)> = orphans.map(|(&pid, &process)| (pid, process)).collect();
-    let opened = lock();
-    let Some(this) = opened.get(mark).filter(|_| is_reaper()) else { return claim };
-    // What runs in a tmux server of ours outlives us, and what it leaves becomes our child as well.
+    let terminals = lock();
+    let Some(this) = terminals.get(mark).filter(|_| is_reaper()) else { return claim };
+    // Programs in a tmux server that we started outlive us, and their orphans become our children too.
     let servers = orphans.iter().filter(|(pid, _)| is_tmux_server(*pid));
     let servers: Vec<u64> = servers.map(|(_, process)| process.start_time).collect();
-    let others = || opened.iter().filter(|(other, one)| *other != mark && !one.is_ended);
+    let others = || terminals.iter().filter(|(other, one)| *other != mark && !one.is_ended);
     for (pid, process) in orphans {
         if process.start_time < this.start_time || outlives_us(pid) {
             continue;
@@ -94,9 +95,9 @@ pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> ClaimedOrphans 
                 || terminal.is_some_and(|terminal| holds(pid, terminal))
         };
         let is_anothers = others().any(|(mark, one)| is_of(mark, one));
-        let mut begun = others().map(|(_, one)| one.start_time).chain(servers.iter().copied());
+        let mut started = others().map(|(_, one)| one.start_time).chain(servers.iter().copied());
         if is_of(mark, this)
-            || !is_anothers && begun.all(|start_time| start_time > process.start_time)
+            || !is_anothers && started.all(|start_time| start_time > process.start_time)
         {
             claim.certain.insert(pid);
         } else if !is_anothers {
@@ -106,7 +107,7 @@ pub(super) fn claim(mark: &str, all: &BTreeMap<i32, Process>) -> ClaimedOrphans 
     claim
 }
 
-/// What a process has in its environment: nothing, if it is another user's.
+/// Reads the environment of a process; empty for a process of another user.
 fn environment(pid: i32) -> io::Result<Vec<u8>> {
     match fs::read(format!("/proc/{pid}/environ")) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Vec::new()),
@@ -114,7 +115,7 @@ fn environment(pid: i32) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Tells whether a process has a terminal open, also one that has been hung up.
+/// Returns whether a process has a terminal open, even one that was hung up.
 fn holds(pid: i32, terminal: &Path) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
     let mut gone = terminal.as_os_str().to_owned();

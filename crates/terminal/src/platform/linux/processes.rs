@@ -1,13 +1,12 @@
-//! Ending everything that a terminal's program started, and leaving nothing in the process table.
+//! Ends everything that the program of a terminal started, and leaves nothing in the process table.
 //!
-//! Killing the group alone leaves background jobs; killing the session leaves daemons that made one of
-//! their own. So we are the reaper of our descendants (`PR_SET_CHILD_SUBREAPER`): what loses its
-//! parent becomes our child and can be found. What belongs to a terminal is its session, the
-//! descendants of its leader, our own children that carry its mark in their environment, and those of
-//! our children that `orphans` finds to be its.
+//! Killing the process group leaves background jobs; killing the session leaves daemons that created a session of their
+//! own. So this process is a child subreaper (`PR_SET_CHILD_SUBREAPER`): orphans become its children and are found. The
+//! processes of a terminal are those of its session, the descendants of its leader, our own children with its mark in
+//! their environment, and the orphans that `orphans` attributes to it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,76 +18,85 @@ use tokio::time::Instant;
 
 use super::leaders::{self, Leader};
 use super::orphans::{self, ClaimedOrphans};
+use super::proc::{self, Process};
 use crate::runtime::SESSION_VARIABLE;
 use crate::{limits, text, workers};
 
-/// The leaders that have a driver to reap them.
+/// Pause between two reads of the process table while a terminal is being ended: the first, and the maximum.
+const SCAN_PAUSE: Duration = Duration::from_millis(5);
+/// See [`SCAN_PAUSE`].
+const SCAN_PAUSE_MAX: Duration = Duration::from_millis(100);
+
+/// Rounds of SIGKILL. A fork bomb may need several.
+const KILL_ROUNDS: usize = 200;
+
+/// Number of spare file descriptors: for the directory `/proc` and for a file in it.
+const SPARE_FILES: usize = 2;
+
+/// PIDs of session leaders that a task of a terminal will reap.
 static LEADERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Whether all children are ours: not so in a library, whose process may have others.
+/// Whether this process is a child subreaper. Not in a library, whose process may have other children.
 static IS_REAPER: AtomicBool = AtomicBool::new(false);
 
-/// What `/proc` says of a process.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Process {
-    pub(super) parent: i32,
-    pub(super) session: i32,
-    pub(super) is_zombie: bool,
-    /// When it began, in the kernel's ticks since the machine did.
-    pub(super) start_time: u64,
-}
+/// File descriptors that are closed while the process table is read, so that a server that has none left can still find
+/// the processes that it ends.
+static SPARE: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
 /// A process that was not ended with its terminal.
 #[derive(Clone, Debug)]
 pub struct Survivor {
-    /// Its number.
+    /// PID.
     pub pid: i32,
-    /// Its words, as a line.
+    /// Its command line.
     pub command: String,
 }
 
-/// What a look at all processes found of a terminal.
+/// The processes of a terminal, as one read of the process table shows them.
 #[derive(Debug, Default)]
 struct TerminalProcesses {
-    /// These belong to it.
+    /// Processes that belong to the terminal.
     own: BTreeSet<i32>,
-    /// These may belong to another.
+    /// Processes that may belong to another terminal.
     uncertain: BTreeSet<i32>,
 }
 
-/// Makes us the parent of descendants that lose theirs.
+/// Makes this process the child subreaper of its descendants.
 pub fn become_reaper() {
-    // Without it daemons are not found at the end; nothing else depends on it.
+    // If it fails, daemons are not found when their terminal is closed. Nothing else depends on it.
     let done = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     IS_REAPER.store(done.is_ok(), Ordering::Relaxed);
 }
 
-/// Tells whether what loses its parent becomes our child.
+/// Returns whether orphans become children of this process.
 pub(super) fn is_reaper() -> bool {
     IS_REAPER.load(Ordering::Relaxed)
 }
 
-/// Tells whether a process was started by us. Whoever is starting one is waited for.
+/// Returns whether a process is a session leader that we started. Blocks while one is being started.
 pub(super) fn is_leader(pid: i32) -> bool {
     LEADERS.lock().unwrap_or_else(PoisonError::into_inner).contains(&pid)
 }
 
-/// Runs `start`, which makes a leader, with no chance for [`reap_orphans`] to take it for an orphan.
+/// Runs `start`, which starts a session leader, and registers the leader before [`reap_orphans`] can reap it.
+///
+/// # Errors
+/// As `start`.
 pub fn register<T>(start: impl FnOnce() -> std::io::Result<(T, Pid)>) -> std::io::Result<T> {
     let mut leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
     open_spare_descriptors();
-    let (made, pid) = start()?;
+    let (started, pid) = start()?;
     leaders.insert(pid.as_raw_nonzero().get());
-    Ok(made)
+    Ok(started)
 }
 
-/// Says that a leader was reaped.
+/// Unregisters a leader that was reaped.
 pub fn unregister(pid: Pid) {
     let mut leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
     leaders.remove(&pid.as_raw_nonzero().get());
 }
 
-/// Reaps the children that are nobody's: descendants that lost their parent and then ended.
+/// Reaps orphans: descendants that lost their parent and then exited.
 pub fn reap_orphans() {
     let leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
     for pid in children().into_iter().filter(|pid| !leaders.contains(pid)) {
@@ -98,81 +106,50 @@ pub fn reap_orphans() {
     }
 }
 
-/// Our own children. The kernel lists them by the thread that made them; this is called for each child
-/// that ends, so it must not look at all processes there are.
+/// Returns our own children. Called for each child that exits, so it must not read the whole process table.
 fn children() -> Vec<i32> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Vec::new() };
-    let lists = threads
-        .flatten()
-        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    lists
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect()
+    proc::children_of(rustix::process::getpid().as_raw_nonzero().get())
 }
 
-/// Sends a signal to everything that belongs to a terminal, and says what there was.
-fn signal_all(leader: Pid, mark: &str, signal: Signal) -> TerminalProcesses {
-    let found = find_processes(leader, mark);
-    for &pid in &found.own {
-        if let Some(pid) = Pid::from_raw(pid) {
-            let _ = rustix::process::kill_process(pid, signal);
-            if signal != Signal::KILL {
-                // One that is stopped would not hear of it.
-                let _ = rustix::process::kill_process(pid, Signal::CONT);
-            }
-        }
-    }
-    found
-}
-
-/// Ends everything that belongs to a terminal: the signal, then KILL until nothing is left. Returns what lives still
-/// and may belong to it.
+/// Ends everything that belongs to a terminal: sends the signal, then SIGKILL until nothing is left. Returns the processes
+/// that are still alive and may belong to it.
 pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) -> Vec<Survivor> {
-    // Looking at the process table takes a moment, in which others are to be served.
-    let look = async |signal: Option<Signal>| {
+    // Reading the process table takes milliseconds, so it runs on a worker thread.
+    let scan = async |signal: Option<Signal>| {
         let mark = mark.to_owned();
-        let look = move || match signal {
+        let scan = move || match signal {
             Some(signal) => signal_all(leader, &mark, signal),
             None => find_processes(leader, &mark),
         };
-        workers::run(look).await
+        workers::run(scan).await
     };
-    let mut left = look(Some(signal)).await;
+    let mut left = scan(Some(signal)).await;
     let deadline = Instant::now() + grace;
     let mut pause = SCAN_PAUSE;
-    // The kernel tells of the leader's end, but of nobody else's; so this looks, ever more rarely.
+    // The kernel reports the exit of the leader only, so this polls with increasing pauses.
     while !left.own.is_empty() && Instant::now() < deadline {
         tokio::time::sleep_until((Instant::now() + pause).min(deadline)).await;
         pause = (2 * pause).min(SCAN_PAUSE_MAX);
-        left = look(None).await;
+        left = scan(None).await;
     }
     for _ in 0..KILL_ROUNDS {
-        left = look(Some(Signal::KILL)).await;
+        left = scan(Some(Signal::KILL)).await;
         if left.own.is_empty() {
             break;
         }
-        // Killed processes need a moment to be gone, and may have forked meanwhile.
+        // A killed process takes a moment to exit, and may have forked before.
         tokio::time::sleep_until(Instant::now() + SCAN_PAUSE).await;
         reap_orphans();
     }
     reap_orphans();
     orphans::mark_ended(mark);
-    // What belongs to it and lives is another user's, such as what `sudo` started.
+    // An own process that is still alive belongs to another user, such as a program that `sudo` started.
     let left = left.own.union(&left.uncertain).take(limits::SURVIVORS_MAX);
     left.filter_map(|&pid| Some(Survivor { pid, command: command(pid)? })).collect()
 }
 
-/// The words of a process as a line; nothing, if it is gone.
-fn command(pid: i32) -> Option<String> {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).ok().filter(|words| !words.is_empty())?;
-    let line = String::from_utf8_lossy(&words).replace(['\0', '\n'], " ");
-    Some(text::visible(line.trim_end()).chars().take(text::LINE_CHARS).collect())
-}
-
-/// Kills every child that is left, because the server ends: what carries no mark was started by one that
-/// did, and lost its parent.
+/// Kills all children that are left when the server ends. Those without a mark were started by a marked process and lost
+/// their parent.
 pub async fn end_orphans() {
     for _ in 0..KILL_ROUNDS {
         reap_orphans();
@@ -187,42 +164,32 @@ pub async fn end_orphans() {
     }
 }
 
-/// Tells whether a process is one of those that are meant to: the tmux server that `spawn` starts, and what takes a wait
-/// back from a tmux server once we are gone. A tmux server that a program started in a terminal of ours carries its mark.
-pub(super) fn outlives_us(pid: i32) -> bool {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let is_waiter = words.split(|&byte| byte == 0).nth(1) == Some(b"tmux-wait".as_slice());
-    // What was started in a pane and has lost its parent is ours only because that server is.
-    is_waiter || is_tmux_server(pid) || carries_any(pid, &session_mark("tmux:"))
-}
-
-/// Tells whether a process is a tmux server that `spawn` has started.
-pub(super) fn is_tmux_server(pid: i32) -> bool {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim_end() == "tmux: server" && !carries_any(pid, &session_mark(""))
-}
-
-/// Kills what a server left that was killed itself: the processes that carry its socket in their environment
-/// and are not ours, and those of the sessions that its leaders led. Returns how many there were.
+/// Kills the processes that a killed server left: those with the server's socket in their environment, and those in the
+/// sessions of its leaders. Returns their number.
 pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> usize {
     let mark = [variable.as_bytes(), b"=", socket.as_os_str().as_bytes()].concat();
     let mut ended = BTreeSet::new();
     for _ in 0..KILL_ROUNDS {
-        let all = all();
-        // Whoever started us may sit in one of the terminals that are gone.
-        let mut ours = BTreeSet::new();
+        let table = proc::table();
+        // Our ancestors may run in a terminal of the killed server.
+        let mut ancestors = BTreeSet::new();
         let mut pid = rustix::process::getpid().as_raw_nonzero().get();
-        while ours.insert(pid) {
-            pid = all.get(&pid).map_or(0, |process| process.parent);
+        while ancestors.insert(pid) {
+            pid = table.get(&pid).map_or(0, |process| process.parent);
         }
-        // What runs in tmux goes on there.
-        let lives = |pid: &i32, process: &Process| {
-            !process.is_zombie && !ours.contains(pid) && !carries_any(*pid, &session_mark("tmux:"))
+        // Programs in tmux outlive the server.
+        let is_candidate = |pid: &i32, process: &Process| {
+            !process.is_zombie
+                && !ancestors.contains(pid)
+                && !proc::has_variable_prefix(*pid, &session_mark("tmux:"))
         };
-        let marked = all.iter().filter(|(pid, p)| lives(pid, p) && carries(**pid, &mark));
-        let marked = marked.map(|(&pid, _)| pid).collect();
-        let mut found = leaders::strays(&all, leaders, &marked);
-        found.retain(|pid| all.get(pid).is_some_and(|process| lives(pid, process)));
+        let marked = table
+            .iter()
+            .filter(|(pid, process)| is_candidate(pid, process) && proc::has_variable(**pid, &mark))
+            .map(|(&pid, _)| pid)
+            .collect();
+        let mut found = leaders::strays(&table, leaders, &marked);
+        found.retain(|pid| table.get(pid).is_some_and(|process| is_candidate(pid, process)));
         if found.is_empty() {
             break;
         }
@@ -235,65 +202,83 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> us
     ended.len()
 }
 
-/// Tells whether a process has that entry in its environment.
-fn carries(pid: i32, entry: &[u8]) -> bool {
-    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|&byte| byte == 0).any(|found| found == entry)
+/// Returns whether a process outlives the server on purpose: the tmux server that `spawn` starts, what runs in it, and the
+/// process that takes a wait back from a tmux server once we have ended. A tmux server that a program started in one of
+/// our terminals has the mark of that terminal, and does not.
+pub(super) fn outlives_us(pid: i32) -> bool {
+    let words = proc::command_line(pid);
+    let is_waiter = words.split(|&byte| byte == 0).nth(1) == Some(b"tmux-wait".as_slice());
+    // An orphan that was started in a pane is our child only because we started that tmux server.
+    is_waiter || is_tmux_server(pid) || proc::has_variable_prefix(pid, &session_mark("tmux:"))
 }
 
-/// Tells whether a process has an entry in its environment that begins so.
-fn carries_any(pid: i32, start: &[u8]) -> bool {
-    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environ.split(|&byte| byte == 0).any(|found| found.starts_with(start))
+/// Returns whether a process is a tmux server that `spawn` has started.
+pub(super) fn is_tmux_server(pid: i32) -> bool {
+    proc::name(pid).is_some_and(|name| name == "tmux: server")
+        && !proc::has_variable_prefix(pid, &session_mark(""))
 }
 
-/// How the mark of a terminal begins whose id begins so.
+/// Sends a signal to everything that belongs to a terminal, and returns it.
+fn signal_all(leader: Pid, mark: &str, signal: Signal) -> TerminalProcesses {
+    let found = find_processes(leader, mark);
+    for &pid in &found.own {
+        if let Some(pid) = Pid::from_raw(pid) {
+            let _ = rustix::process::kill_process(pid, signal);
+            if signal != Signal::KILL {
+                // A stopped process handles the signal only after SIGCONT.
+                let _ = rustix::process::kill_process(pid, Signal::CONT);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the command line of a process, or `None` if it has exited.
+fn command(pid: i32) -> Option<String> {
+    let words = Some(proc::command_line(pid)).filter(|words| !words.is_empty())?;
+    let line = String::from_utf8_lossy(&words).replace(['\0', '\n'], " ");
+    Some(text::visible(line.trim_end()).chars().take(text::LINE_CHARS).collect())
+}
+
+/// Returns the start of the environment entry that marks a terminal whose ID starts with `id`.
 fn session_mark(id: &str) -> Vec<u8> {
     format!("{SESSION_VARIABLE}={id}").into_bytes()
 }
 
-/// How often the process table is looked at while something is being ended, at first and in the end.
-const SCAN_PAUSE: Duration = Duration::from_millis(5);
-/// See [`SCAN_PAUSE`].
-const SCAN_PAUSE_MAX: Duration = Duration::from_millis(100);
-
-/// How often KILL is sent; a fork bomb may need several.
-const KILL_ROUNDS: usize = 200;
-
-/// The processes that belong to a terminal, or may, and are not zombies. When its leader is gone its number may
-/// have become another's, so that only what carries the mark, or is our child, belongs to it.
+/// Returns the processes that belong to a terminal or may belong to it, without zombies. After the leader has been reaped
+/// its PID may belong to another process. From then on only processes with the mark, and our children, count.
 fn find_processes(leader: Pid, mark: &str) -> TerminalProcesses {
     let leader = leader.as_raw_nonzero().get();
-    let lives = is_leader(leader);
+    let is_leader_alive = is_leader(leader);
     let own = rustix::process::getpid().as_raw_nonzero().get();
     with_spare_descriptors(|| {
-        let all = all();
-        let ClaimedOrphans { certain, uncertain } = orphans::claim(mark, &all);
+        let table = proc::table();
+        let ClaimedOrphans { certain, uncertain } = orphans::claim(mark, &table);
         let belongs = |pid: i32, process: &Process| {
-            lives && (pid == leader || process.session == leader)
+            is_leader_alive && (pid == leader || process.session == leader)
                 || (process.parent == own || process.session == leader)
-                    && carries(pid, mark.as_bytes())
+                    && proc::has_variable(pid, mark.as_bytes())
         };
-        let found = all.iter().filter(|&(&pid, process)| belongs(pid, process));
+        let found = table.iter().filter(|&(&pid, process)| belongs(pid, process));
         let found = found.map(|(&pid, _)| pid).chain(certain).collect();
-        let lives =
-            |pid: &i32| *pid != own && all.get(pid).is_some_and(|process| !process.is_zombie);
+        let is_alive =
+            |pid: &i32| *pid != own && table.get(pid).is_some_and(|process| !process.is_zombie);
         let mut found = TerminalProcesses {
-            own: descendants(found, &all),
-            uncertain: descendants(uncertain, &all),
+            own: with_descendants(found, &table),
+            uncertain: with_descendants(uncertain, &table),
         };
-        found.own.retain(lives);
-        found.uncertain.retain(|pid| lives(pid) && !found.own.contains(pid));
+        found.own.retain(is_alive);
+        found.uncertain.retain(|pid| is_alive(pid) && !found.own.contains(pid));
         found
     })
 }
 
-/// These and what they started.
-fn descendants(mut found: BTreeSet<i32>, all: &BTreeMap<i32, Process>) -> BTreeSet<i32> {
+/// Returns processes and their descendants.
+fn with_descendants(mut found: BTreeSet<i32>, table: &BTreeMap<i32, Process>) -> BTreeSet<i32> {
     loop {
         let before = found.len();
         let children: Vec<i32> =
-            all.iter().filter(|(_, p)| found.contains(&p.parent)).map(|(&pid, _)| pid).collect();
+            table.iter().filter(|(_, p)| found.contains(&p.parent)).map(|(&pid, _)| pid).collect();
         found.extend(children);
         if found.len() == before {
             return found;
@@ -301,26 +286,7 @@ fn descendants(mut found: BTreeSet<i32>, all: &BTreeMap<i32, Process>) -> BTreeS
     }
 }
 
-/// What follows the name in `/proc/PID/stat`; the name is in brackets and may hold anything, brackets too.
-pub(crate) fn stat(pid: i32) -> Option<Vec<String>> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    Some(stat.get(stat.rfind(')')? + 2..)?.split(' ').map(str::to_owned).collect())
-}
-
-/// Tells whether a process is on a processor or waits for one, and not for anything else; or is gone, of which tmux may
-/// know before we do.
-pub fn is_running(pid: Pid) -> bool {
-    stat(pid.as_raw_nonzero().get()).and_then(|fields| Some(fields.first()? != "S")).unwrap_or(true)
-}
-
-/// Descriptors that are let go while the process table is read, for its folder and for a file in it: what is to be ended
-/// must be found also by a server that has none left.
-static SPARE: Mutex<Vec<File>> = Mutex::new(Vec::new());
-
-/// How many those are.
-const SPARE_FILES: usize = 2;
-
-/// Has spare descriptors, as far as there are any.
+/// Opens spare file descriptors, as many as the limit allows.
 fn open_spare_descriptors() {
     let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
     while spare.len() < SPARE_FILES
@@ -330,35 +296,10 @@ fn open_spare_descriptors() {
     }
 }
 
-/// Looks at processes with descriptors to do so.
-fn with_spare_descriptors<T>(look: impl FnOnce() -> T) -> T {
+/// Runs `scan` with the spare file descriptors closed.
+fn with_spare_descriptors<T>(scan: impl FnOnce() -> T) -> T {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    let found = look();
+    let found = scan();
     open_spare_descriptors();
     found
-}
-
-/// All processes there are.
-fn all() -> BTreeMap<i32, Process> {
-    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid: i32| Some((pid, process(pid)?))).collect()
-}
-
-fn process(pid: i32) -> Option<Process> {
-    let fields = stat(pid)?;
-    let is_zombie = matches!(fields.first()?.as_str(), "Z" | "X");
-    let parent = fields.get(1)?.parse().ok()?;
-    let session = fields.get(3)?.parse().ok()?;
-    Some(Process { parent, session, is_zombie, start_time: start_time(&fields)? })
-}
-
-/// When a process began.
-pub(super) fn read_start_time(pid: i32) -> Option<u64> {
-    start_time(&stat(pid)?)
-}
-
-/// The 22nd field, of which the first two are not among these.
-fn start_time(fields: &[String]) -> Option<u64> {
-    fields.get(19)?.parse().ok()
 }

@@ -69,7 +69,7 @@ enum Call {
 }
 
 impl Call {
-    #[cfg(not(target_arch = "aarch64"))]
+    #[cfg(target_arch = "x86_64")]
     fn of(number: u64) -> Call {
         match number {
             0 | 19 => Call::Read,
@@ -90,7 +90,8 @@ impl Call {
         }
     }
 
-    #[cfg(target_arch = "aarch64")]
+    /// The generic table, which all newer architectures share.
+    #[cfg(any(target_arch = "aarch64", target_arch = "riscv64"))]
     fn of(number: u64) -> Call {
         match number {
             63 | 65 => Call::Read,

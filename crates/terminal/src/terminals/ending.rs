@@ -1,0 +1,53 @@
+//! Ends the programs of terminals.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::entry::Entry;
+use crate::limits;
+use crate::platform::orphans;
+use crate::platform::processes::{self, Survivor};
+use crate::terminal::Driver;
+
+/// How a terminal is closed.
+#[derive(Clone, Copy, Debug)]
+pub enum Ending {
+    /// All its processes get the signal, and after the grace period SIGKILL.
+    Kill(Signal, Duration),
+    /// Its program runs on. For panes only.
+    Detach,
+}
+
+/// Ends a terminal that is removed from its set: its waits, its processes, and its pane if it is one. Returns the processes
+/// that survived.
+pub(super) async fn end_and_forget(entry: &Entry, ending: Ending) -> Vec<Survivor> {
+    let _ = entry.handle.call(Driver::close).await;
+    let survivors = end(entry, ending).await;
+    orphans::forget(&entry.mark);
+    if let (Some((server, pane)), Ending::Kill(..)) = (&entry.pane, ending) {
+        let pid = entry.handle.call(|driver| driver.pid()).await;
+        server.kill_pane(pane, pid.unwrap_or_default()).await;
+    }
+    survivors
+}
+
+/// Ends all processes of a terminal, and waits until its task has the exit status. Returns the processes that survived.
+pub(super) async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
+    match ending {
+        Ending::Detach => {
+            let _ = entry.handle.call(Driver::let_go).await;
+            Vec::new()
+        }
+        Ending::Kill(signal, grace) => {
+            let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
+            // The task gets the exit status a moment later. tmux may report the exit of a pane with any delay.
+            let timeout =
+                if entry.pane.is_some() { limits::DRAIN_MAX } else { limits::EXIT_REPORT_MAX };
+            if let Some(exited) = entry.handle.call(Driver::await_exit).await {
+                let _ = tokio::time::timeout(timeout, exited).await;
+            }
+            survivors
+        }
+    }
+}
