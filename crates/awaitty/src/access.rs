@@ -99,28 +99,13 @@ impl AccessOptions {
     }
 }
 
-/// Tools that change nothing, for holders of a read-only token. wait_for_channel is not one of them: it consumes
-/// signals.
-const READ_TOOLS: [&str; 7] = [
-    "list_sessions",
-    "read_output",
-    "search_output",
-    "snapshot",
-    "wait_for_exit",
-    "wait_for_screen_change",
-    "wait_for_text",
-];
-
 impl Caller {
     /// Returns whether the caller may call a tool.
     pub(crate) fn may_call(self, tool: &Tool) -> bool {
         match self {
             Caller::User => true,
-            Caller::Reader => READ_TOOLS.contains(&tool.name),
-            Caller::Program(_) => {
-                tool.name == "signal_channel"
-                    || READ_TOOLS.contains(&tool.name) && tool.name != "list_sessions"
-            }
+            Caller::Reader => tool.spec.callers.include_readers(),
+            Caller::Program(_) => tool.spec.callers.include_programs(),
         }
     }
 
@@ -136,7 +121,7 @@ impl Caller {
             }
             _ => "this token is read-only: use the token of --token-file",
         };
-        Err(ToolError::new("denied", format!("{}: {why}", tool.name)))
+        Err(ToolError::new("denied", format!("{}: {why}", tool.spec.name)))
     }
 
     /// Returns the session that the caller is limited to; `None` if it may use all.

@@ -1,8 +1,8 @@
 //! The awaitty server and command line.
 //!
-//! Every capability is a tool: one file in [`tools`], the same for an MCP client ([`mcp`]), for the command line ([`cli`], over
-//! the [`daemon`]'s socket) and for [`Awaitty`], which calls the tools from the same process with JSON. The typed library is
-//! `awaitty-terminal`; what a wait means is decided in `awaitty-core`, which does no I/O.
+//! Every capability is a tool: one file in [`tools`], the same for an MCP client ([`mcp`]), for the command line
+//! ([`cli`], over the [`daemon`]'s socket) and for [`Awaitty`], which calls the tools from the same process with JSON.
+//! The typed library is `awaitty-terminal`. `awaitty-core` defines the waits and does no I/O.
 
 pub mod access;
 pub mod api;
@@ -50,7 +50,7 @@ pub fn log_to_stderr() {
     }
 }
 
-/// Says something to whoever reads the log: standard error, since standard output is the protocol's.
+/// Writes a message to the log on standard error. Standard output is reserved for the protocol.
 #[expect(clippy::print_stderr, reason = "the one place that logs")]
 pub fn log(message: &str) {
     eprintln!("awaitty: {message}");

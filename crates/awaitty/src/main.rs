@@ -399,7 +399,7 @@ fn announce(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Lo
     Ok(login_file)
 }
 
-/// Applies the settings of the process. Returns what the sessions are created with.
+/// Applies the settings of the process. Returns the settings for the sessions.
 fn settings(
     given: policy::Limits,
     terminals: policy::Terminals,

@@ -1,4 +1,4 @@
-//! The limits and defaults of the tools and of the server, and the flags that set them. Each has its reason.
+//! The limits and defaults of the tools and of the server, with their reasons, and the flags that set them.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -8,7 +8,7 @@ pub use awaitty_terminal::limits::*;
 pub use awaitty_terminal::text::LINE_CHARS;
 use clap::builder::FalseyValueParser;
 
-/// The limits that whoever starts a server may set. The constants say why they are what they are.
+/// The limits that command line flags and environment variables set. The reasons are at the constants.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Limits")]
 pub struct Limits {
@@ -18,7 +18,7 @@ pub struct Limits {
     /// Waits at a time on one session.
     #[arg(long = "max-waits", env = "AWAITTY_MAX_WAITS", value_name = "N", default_value_t = WAITS_MAX)]
     pub waits: usize,
-    /// Lines kept of each session, unless `spawn` says otherwise.
+    /// Default number of lines kept of each session.
     #[arg(long = "scrollback", env = "AWAITTY_SCROLLBACK", value_name = "LINES", default_value_t = SCROLLBACK)]
     pub scrollback: usize,
     /// Lines kept of all sessions together.
@@ -69,7 +69,7 @@ impl Default for Limits {
     }
 }
 
-/// What the terminals of a server do only on request.
+/// Features of a server's terminals that are off by default.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Terminals")]
 pub struct Terminals {
@@ -81,15 +81,15 @@ pub struct Terminals {
 /// The limits of the tools. A process serves one set of sessions, so they are set once, from its flags.
 static LIMITS: OnceLock<Limits> = OnceLock::new();
 
-/// Returns the limits in force.
+/// Returns the current limits.
 pub fn limits() -> &'static Limits {
     LIMITS.get_or_init(Limits::default)
 }
 
-/// Sets the limits, before the first use.
+/// Sets the limits. Must be called before their first use.
 ///
 /// # Errors
-/// If they make no sense, or are in use.
+/// If they contradict each other, or are already in use.
 pub fn set_limits(limits: Limits) -> Result<(), String> {
     limits.check()?;
     LIMITS.set(limits).map_err(|_| "the limits are in use and cannot be changed".to_owned())
@@ -99,15 +99,15 @@ impl Limits {
     /// Checks that the limits agree with each other.
     ///
     /// # Errors
-    /// If one of them makes no sense; the error names it.
+    /// If one of them is out of range or contradicts another. The error names it.
     fn check(&self) -> Result<(), String> {
         let Limits { frames, result_chars, scrollback, scrollback_sum, .. } = *self;
         if frames == 0 {
-            return Err("--max-frames 0: there is always a frame, so give at least 1".to_owned());
+            return Err("--max-frames 0: a session always has a frame: give at least 1".to_owned());
         }
         if result_chars < RESULT_CHARS_MIN {
             return Err(format!(
-                "--max-chars {result_chars}: give at least {RESULT_CHARS_MIN}, room for a note on what is missing"
+                "--max-chars {result_chars}: give at least {RESULT_CHARS_MIN}, room for the note about omitted text"
             ));
         }
         if scrollback > SCROLLBACK_MAX {
@@ -115,8 +115,7 @@ impl Limits {
         }
         if scrollback_sum < scrollback {
             return Err(format!(
-                "--max-scrollback {scrollback_sum}: give at least the {scrollback} of --scrollback, or there is no room \
-             for a session"
+                "--max-scrollback {scrollback_sum}: give at least the value of --scrollback, {scrollback}"
             ));
         }
         Ok(())
@@ -138,88 +137,90 @@ impl Limits {
     }
 }
 
-/// Characters of a screen, or of what changed on it, in the text block of a wait. An agent reads it after every act; a
-/// screen of 40 full rows has more, and `snapshot` shows all of it.
+/// Maximum number of characters of a screen or its changes in the text block of a wait. An agent reads the block after
+/// every action. A screen of 40 full rows is longer; `snapshot` shows all of it.
 pub const SHOWN_CHARS: usize = 2_000;
 
-/// Characters of a command's output, unless the call says otherwise: of its beginning, and of its end, where errors are.
+/// Default number of characters in a result from the start of a command's output.
 pub const OUTPUT_HEAD_CHARS: usize = 1_500;
 
-/// See [`OUTPUT_HEAD_CHARS`].
+/// Default number of characters in a result from the end of a command's output, where error messages usually are.
 pub const OUTPUT_TAIL_CHARS: usize = 4_500;
 
-/// The least that `max_chars` may be: room for the note that says what is missing.
+/// Minimum of `max_chars`: room for the note about the omitted text.
 pub const RESULT_CHARS_MIN: usize = 200;
 
-/// How long the waits wait, unless the call says otherwise.
+/// Default timeout of a wait for text.
 pub const TEXT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// See [`TEXT_TIMEOUT`].
+/// Default timeout of a wait for a change of the screen.
 pub const CHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// See [`TEXT_TIMEOUT`].
+/// Default timeout of a wait for an exit or a channel.
 pub const EXIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Of the `wait` of `send_input` and `spawn`.
+/// Default timeout of the `wait` of `send_input` and `spawn`.
 pub const ACT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Of a command in a shell: a build takes a while.
+/// Default timeout of a shell command: builds take minutes.
 pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Of all steps of `run_steps` together.
+/// Default timeout of all steps of `run_steps` together.
 pub const STEPS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a shell that is starting, or on its way back to its prompt, is waited for before it is given a
-/// command. Start-up files that ask the network take seconds.
+/// Timeout for a shell to show its prompt before a command is sent to it. Start-up files that use the network take
+/// seconds.
 pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a shell that we did not start has to say what it is; it may be on another continent.
+/// Timeout for a shell that we did not start to answer a probe. It may run on a distant machine.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a person who is asked for a secret has to type it: they may have to look it up.
+/// Timeout for a person to type a requested secret: they may have to look it up.
 pub const SECRET_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How long a person's client may be silent before it says again that somebody is there.
+/// Maximum duration of a call of `attend`. The client then repeats the call, or has vanished without closing its
+/// connection.
 pub const ATTEND_MAX: Duration = Duration::from_secs(30);
 
-/// The longest timeout. Beyond a day somebody has mistaken the unit.
+/// Maximum timeout. A longer one is probably a mistake in the unit.
 pub const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a screen must be unchanged to count as stable.
+/// Default time for which a screen must be unchanged to count as stable.
 pub const STABLE: Duration = Duration::from_millis(300);
 
-/// Clients give up on silent calls after 60 s; a wait without progress answers before that.
+/// Time after which a wait without progress notifications returns `pending`. Clients time out after 60 s without a
+/// response.
 pub const CALL_LIMIT: Duration = Duration::from_secs(50);
 
-/// How often a wait reports progress to a client that asked for it. A person looks at it too.
+/// Interval between the progress notifications of a wait. Clients show them to people.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Names that a completion gives; the protocol allows no more.
+/// Maximum number of names in a completion, as the protocol requires.
 pub const COMPLETIONS_MAX: usize = 100;
 
-/// The longest grace that a caller may ask for.
+/// Maximum grace period of a call.
 pub const GRACE_MAX: Duration = Duration::from_secs(60);
 
-/// Calls that are in flight at a time: each is a task, and most are waits.
+/// Maximum number of calls in flight: each is a task, and most are waits.
 pub const CALLS_MAX: usize = 4_096;
 
-/// Requests of one client that are open and do not wait for anything, and all that are open while it does not read what
-/// it is told; nothing more is read from it then. A client may write that many before it begins to read, and the largest
-/// answers (pictures apart) are 50 MB together.
-pub const UNTOLD_MAX: usize = 256;
+/// Maximum number of open brief requests of a client, and of all its open requests while it does not read responses. At
+/// the limit the server stops reading from the client, so that the queue of responses stays bounded. A client may send
+/// this many requests before it starts to read. The largest responses to them, except pictures, take 50 MB together.
+pub const OPEN_REQUESTS_MAX: usize = 256;
 
-/// How long the daemon stays without a client and without a running program. The screens of programs that
-/// have exited go with it, so it is long.
+/// Time after which a daemon without clients and running programs exits. It is long because the screens of exited
+/// programs are lost then.
 pub const DAEMON_IDLE: Duration = Duration::from_secs(60 * 60);
 
-/// Lines that `read_output` gives, unless the call says otherwise, and at the most.
+/// Default number of lines that `read_output` returns.
 pub const READ_LINES: usize = 500;
 
-/// See [`READ_LINES`].
+/// Maximum number of lines that `read_output` returns.
 pub const READ_LINES_MAX: usize = 10_000;
 
-/// Matches that `search_output` gives.
+/// Maximum number of matches that `search_output` returns.
 pub const SEARCH_MATCHES_MAX: usize = 200;
 
-/// Characters of a session's name.
+/// Maximum number of characters of a session's name.
 pub const NAME_MAX: usize = 64;

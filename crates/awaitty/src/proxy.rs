@@ -1,4 +1,4 @@
-//! `awaitty mcp --daemon`: connects standard input and output to the daemon's socket. Both sides speak MCP, so it only
+//! `awaitty mcp --daemon`: connects standard input and output to the daemon's socket. Both sides use MCP, so it only
 //! copies bytes.
 
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! The terminals of a server, with what its operator decided: policy, secrets, limits, and folders for files.
+//! The terminals of a server, with the settings of its operator: policy, secrets, limits, and folders for files.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ pub struct TmuxServers {
     pub names: Vec<String>,
 }
 
-/// What the sessions of a server are created with.
+/// The settings of a server's sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Whether checksum requests (DECRQCRA) are answered.
     pub answers_checksums: bool,
     /// Other tmux servers whose panes are listed.
     pub tmux_servers: Vec<String>,
-    /// What the operator allows.
+    /// The policy of the operator.
     pub policy: Policy,
     /// The secrets that may be typed.
     pub secrets: Secrets,
@@ -39,7 +39,7 @@ pub struct Settings {
     pub folders: AllowedFolders,
 }
 
-/// The terminals of a server. Dereferences to the terminals.
+/// The terminals of a server with its settings. Dereferences to [`Terminals`].
 #[derive(Debug)]
 pub struct Sessions {
     terminals: Arc<Terminals>,
@@ -63,7 +63,7 @@ impl Deref for Sessions {
 }
 
 impl Sessions {
-    /// Creates a server's sessions, of which there is none yet.
+    /// Creates an empty set of sessions.
     pub fn new(settings: Settings) -> Sessions {
         let Settings { answers_checksums, tmux_servers, policy, secrets, folders } = settings;
         let terminals = Terminals::new(Config {
@@ -75,12 +75,12 @@ impl Sessions {
         Sessions { terminals: Arc::new(terminals), policy, secrets, folders }
     }
 
-    /// Returns what the operator allows.
+    /// Returns the policy of the operator.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Returns the secret of a name, if an operator has declared it.
+    /// Returns the secret with a name, if the operator has declared it.
     pub fn secret(&self, name: &str) -> Option<&Secret> {
         self.secrets.get(name)
     }

@@ -5,27 +5,11 @@ use std::fmt::{Display, Write};
 
 use awaitty_core::{ChangeKind, Diff, Frame, SelectionChange};
 
-use crate::policy;
-
-pub use awaitty_terminal::text::{visible, without_hidden};
+pub use awaitty_terminal::text::{cut, line, visible, without_hidden};
 
 /// Escapes text for an HTML or SVG element or attribute.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-/// Cuts the middle out of a text with more than `max` characters, and notes how many are missing and how to get them.
-pub fn cut(text: String, max: usize, how: &str) -> String {
-    let count = text.chars().count();
-    if count <= max {
-        return text;
-    }
-    let note = |missing: usize| format!("\n… {missing} characters left out: {how} …\n");
-    let room = max.saturating_sub(note(count).chars().count());
-    let (head, tail) = (room - room / 2, room / 2);
-    let start: String = text.chars().take(head).collect();
-    let end: String = text.chars().skip(count - tail).collect();
-    start + &note(count - head - tail) + &end
 }
 
 /// Formats rows as `N<TAB>line`, with one `…` per run of blank rows.
@@ -154,11 +138,6 @@ fn ranges(numbers: &[usize]) -> String {
         false => format!("{from}-{to}"),
     };
     runs.iter().map(run).collect::<Vec<_>>().join(",")
-}
-
-/// Formats a line of output for a result.
-pub fn line(line: &str) -> String {
-    cut(visible(line), policy::LINE_CHARS, "read_output")
 }
 
 /// Removes the marks of bracketed pastes, including those that result from a removal: text after an end mark would be

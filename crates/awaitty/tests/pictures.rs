@@ -182,7 +182,7 @@ fn too_large_pictures_are_refused_with_a_scale_that_fits() {
     let options =
         |scale| Options { scale, cursor: None, colors: Colors::default(), font: Font::default() };
     let wrong = render::png(session.frame(), &options(1.0)).unwrap_err();
-    assert!(wrong.contains("scale: 1 makes") && wrong.contains("give at most 0.6"), "{wrong}");
+    assert!(wrong.contains("scale: 1 gives") && wrong.contains("give at most 0.6"), "{wrong}");
     assert!(render::svg(session.frame(), &options(0.6)).is_ok());
 }
 

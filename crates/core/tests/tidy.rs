@@ -141,10 +141,11 @@ fn tests_named_in_documents_exist() {
         word.matches('_').count() >= 2
             && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
     };
-    for document in ["docs/faults.md", "docs/guarantees.md"] {
+    let mut missing = Vec::new();
+    for document in ["docs/faults.md", "docs/guarantees.md", "docs/waits.md"] {
         let text = fs::read_to_string(root().join(document)).unwrap_or_default();
         let quoted = text.split('`').skip(1).step_by(2);
-        let mut names = quoted.filter_map(|word| word.rsplit(' ').next()).filter(|n| is_name(n));
+        let names = quoted.filter_map(|word| word.rsplit(' ').next()).filter(|n| is_name(n));
         // Python checks build some names from a prefix and a suffix, such as `end_by_{how}`.
         let is_built = |name: &str| {
             let mut parts = name.match_indices('_').map(|(at, _)| name.split_at(at));
@@ -152,7 +153,256 @@ fn tests_named_in_documents_exist() {
                 all.contains(&format!("\"{start}_{{")) || all.contains(&format!("}}{end}\""))
             })
         };
-        let missing = names.find(|name| !all.contains(*name) && !is_built(name));
-        assert_eq!(missing, None, "{document} names a test that does not exist");
+        let unknown = names.filter(|name| !all.contains(*name) && !is_built(name));
+        missing.extend(unknown.map(|name| format!("{document}: {name}")));
+    }
+    assert!(missing.is_empty(), "tests that do not exist: {missing:#?}");
+}
+
+/// Each rule of docs/waits.md names its tests.
+#[test]
+fn every_rule_of_waits_names_a_test() {
+    let text = fs::read_to_string(root().join("docs/waits.md")).unwrap_or_default();
+    let is_rule =
+        |line: &str| line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    let mut rule: Option<&str> = None;
+    let mut rules = 0;
+    for line in text.lines() {
+        if is_rule(line) || line.starts_with("## ") {
+            assert_eq!(rule, None, "no test is named");
+            rule = is_rule(line).then_some(line);
+            rules += usize::from(rule.is_some());
+        } else if line.trim_start().starts_with("*Tests:*") {
+            rule = None;
+        }
+    }
+    assert!(rules > 40, "{rules} rules were found");
+}
+
+#[test]
+fn only_the_platform_module_names_what_other_systems_lack() {
+    let words = [
+        "/proc/",
+        "\"/proc\"",
+        "pidfd",
+        "PidFd",
+        "memfd",
+        "inotify",
+        "openat2",
+        "SYS_",
+        "TIOCGPTPEER",
+        "subreaper(",
+        "dumpable",
+        "peercred",
+        "target_os",
+        "os::linux",
+    ];
+    for (path, text) in sources() {
+        let name = path.to_string_lossy();
+        if !name.contains("/src/") || name.contains("/platform/") {
+            continue;
+        }
+        // Tests may look at the kernel to check what the code did.
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (number, line) in code.lines().enumerate() {
+            let line = line.split("//").next().unwrap_or_default();
+            let found = words.iter().find(|word| line.contains(**word));
+            assert_eq!(
+                found,
+                None,
+                "{name}:{} belongs to crates/terminal/src/platform",
+                number + 1
+            );
+        }
+    }
+}
+
+#[test]
+fn only_the_pty_code_is_unsafe_and_each_use_says_why() {
+    let allowed = ["terminal/src/io/pty.rs", "terminal/src/platform/linux/child.rs"];
+    for (path, text) in sources() {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if path.ends_with("tidy.rs")
+                || !["unsafe {", "unsafe impl", "unsafe fn"].iter().any(|word| code.contains(word))
+            {
+                continue;
+            }
+            let place = format!("{}:{}", path.display(), number + 1);
+            assert!(allowed.iter().any(|file| path.ends_with(file)), "{place} is unsafe");
+            let mut before = lines[..number].iter().rev().map(|line| line.trim_start());
+            let has_reason = before
+                .by_ref()
+                .take_while(|line| line.starts_with("//"))
+                .any(|line| line.starts_with("// SAFETY:"));
+            assert!(has_reason, "{place} has no SAFETY line");
+        }
+    }
+}
+
+/// Two sets of terminals in one process must not affect each other, so the state of a process is an exception with a
+/// reason.
+#[test]
+fn every_static_with_mutable_state_is_listed_in_the_architecture() {
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap_or_default();
+    let listed = architecture.split("## State of a process").nth(1).unwrap_or_default();
+    let mutable =
+        ["Mutex<", "Atomic", "OnceLock<", "OnceCell<", "LazyLock<", "RwLock<", "RefCell<"];
+    for (path, text) in sources() {
+        let name = path.to_string_lossy().into_owned();
+        if !name.contains("/src/") || name.ends_with("tests.rs") {
+            continue;
+        }
+        for line in text.lines().map(str::trim_start) {
+            let mut words = line.split_whitespace();
+            let declared = words.by_ref().take_while(|word| *word != "static").count() < 2
+                && words.next().is_some_and(|word| {
+                    word.trim_end_matches(':') == word.to_uppercase().trim_end_matches(':')
+                });
+            if !line.contains("static ") || !declared {
+                continue;
+            }
+            assert!(!line.contains("static mut"), "{name}: {line}");
+            if mutable.iter().any(|kind| line.contains(kind)) {
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
+                assert!(listed.contains(&*file), "{name}: {line} is not listed in ARCHITECTURE.md");
+            }
+        }
+    }
+}
+
+/// Words that hide what is meant, each with the reason or the word to use.
+const BANNED: [(&str, &str); 43] = [
+    ("whoever", "name the process, client or user"),
+    ("whomever", "name the process, client or user"),
+    ("nobody", "no process, no client, no user; the user name is written \"nobody\""),
+    ("somebody", "a process, a client, a user"),
+    ("everybody", "all of which kind"),
+    ("hears", "a process receives, reads or is notified"),
+    ("heard", "received, read, notified"),
+    ("is told", "gets, receives, is notified"),
+    ("are told", "get, receive, are notified"),
+    ("was told", "got, received, was notified"),
+    ("told of", "notified of"),
+    ("bytes of chance", "random bytes"),
+    ("beginning of time", "default"),
+    ("gives way", "is replaced, yields"),
+    ("give way", "be replaced, yield"),
+    ("speaks of", "describes"),
+    ("as good as", "equal to"),
+    ("becomes of", "happens to"),
+    ("look around", "scan"),
+    ("lets go", "detaches, closes"),
+    ("let it go", "detach, close"),
+    ("goes away", "disconnects, exits"),
+    ("went away", "disconnected, exited"),
+    ("to its liking", "name the setting"),
+    ("in no one's way", "does not block"),
+    ("the program's number", "PID"),
+    ("tells whether", "returns whether"),
+    ("tells how", "returns"),
+    ("says how many", "returns the number of"),
+    ("as it is meant", "state the meaning"),
+    ("who asks", "the caller, the client"),
+    ("for ever", "without end, until"),
+    ("mended", "fixed"),
+    ("typable", "writable"),
+    ("at its word", "state the check"),
+    ("behind its back", "concurrently"),
+    ("stranger", "another user, another process"),
+    ("come what may", "state the cases"),
+    ("if it likes", "at any time"),
+    ("nothing is said", "by default"),
+    ("a moment ago", "state the time"),
+    ("sits there", "is idle"),
+    ("is up to", "depends on, does"),
+];
+
+#[test]
+fn text_is_plain_technical_english() {
+    let mut found = Vec::new();
+    let mut texts: Vec<PathBuf> = Vec::new();
+    for folder in ["crates", "benches", "scripts", "docs"] {
+        for extension in ["rs", "py", "md", "mjs", "js", "toml"] {
+            texts.extend(files(&root().join(folder), extension));
+        }
+    }
+    texts.extend(
+        fs::read_dir(root().join("scripts")).into_iter().flatten().flatten().map(|f| f.path()),
+    );
+    texts.extend(fs::read_dir(root()).into_iter().flatten().flatten().map(|f| f.path()));
+    for path in texts {
+        // CONTRIBUTING.md quotes bad examples.
+        let skipped = ["tidy.rs", "CONTRIBUTING.md", "xterm.js"];
+        if !path.is_file() || skipped.iter().any(|name| path.ends_with(name)) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        for (number, line) in text.lines().enumerate() {
+            // The name of a user, and the author of a manual page.
+            let line = line.replace("user \"nobody\"", "").replace("user nobody", "");
+            let line = line.to_lowercase().replace('_', " ");
+            let words = |banned: &str| {
+                line.match_indices(banned).any(|(at, _)| {
+                    let before = line[..at].chars().next_back();
+                    let after = line[at + banned.len()..].chars().next();
+                    ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+                })
+            };
+            for (banned, instead) in BANNED.iter().filter(|(banned, _)| words(banned)) {
+                let place = format!("{}:{}", path.display(), number + 1);
+                found.push(format!("{place}: {banned:?}; instead: {instead}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Names of types and functions that hide what the thing is.
+const BANNED_NAMES: [&str; 30] = [
+    "Past",
+    "Had",
+    "Shown",
+    "Begun",
+    "Looks",
+    "Watch",
+    "Standing",
+    "Glance",
+    "Flashes",
+    "heal",
+    "aside",
+    "Wanted",
+    "Asked",
+    "Faces",
+    "Door",
+    "Guests",
+    "Open",
+    "Made",
+    "typable",
+    "look_around",
+    "ReadEnd",
+    "EchoBy",
+    "Image",
+    "Answer",
+    "Manager",
+    "Helper",
+    "Util",
+    "Utils",
+    "Service",
+    "Impl",
+];
+
+#[test]
+fn names_say_what_a_thing_is() {
+    for (path, text) in sources() {
+        for (number, line) in text.lines().enumerate() {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').peekable();
+            while let Some(word) = words.next() {
+                let declares = ["struct", "enum", "trait", "type", "fn", "mod"].contains(&word);
+                let name = words.peek().filter(|name| declares && BANNED_NAMES.contains(name));
+                assert_eq!(name, None, "{}:{}", path.display(), number + 1);
+            }
+        }
     }
 }

@@ -104,7 +104,7 @@ impl Rounds {
     }
 }
 
-/// Returns whether the client speaks the newest protocol, in which a server sends no requests.
+/// Returns whether the client uses the newest protocol, in which a server sends no requests.
 pub(crate) fn is_newest(context: &RequestContext<RoleServer>) -> bool {
     context.meta.protocol_version().is_some()
 }

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Map, Value, json};
 
-use super::{escapes, kebab, syntax_of};
+use super::{escapes, kebab};
 use crate::sessions::TERMINAL_VARIABLES;
 use crate::tools::Tool;
 use awaitty_terminal::runtime::is_secret_variable;
@@ -16,11 +17,11 @@ const INPUT_HELP: &str = "Text to type; \\n is Enter. Escapes are \\n, \\r, \\t,
 
 /// Returns whether a parameter is `args` of `spawn`, which takes the rest of the command line after `command`.
 pub(super) fn is_args(tool: &Tool, name: &str) -> bool {
-    tool.name == "spawn" && name == "args"
+    tool.spec.name == "spawn" && name == "args"
 }
 
 pub(super) fn properties(schema: &Map<String, Value>) -> &Map<String, Value> {
-    static NONE: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
     schema.get("properties").and_then(Value::as_object).unwrap_or(&NONE)
 }
 
@@ -33,7 +34,7 @@ pub(super) fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
     let arg = Arg::new(name.to_owned()).help(help(field)).value_name(name.to_uppercase());
     let required = tool.input.get("required").and_then(Value::as_array);
     let required = required.is_some_and(|all| all.iter().any(|one| one == name));
-    if tool.name == "spawn" {
+    if tool.spec.name == "spawn" {
         return arg
             // A restart without a command starts the same program again.
             .required_unless_present("if_exists")
@@ -42,16 +43,17 @@ pub(super) fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
             .value_name("COMMAND")
             .help("The program and its arguments; options of spawn must come first");
     }
-    let arg = if (tool.name, name) == ("send_input", "input") { arg.help(INPUT_HELP) } else { arg };
+    let arg =
+        if (tool.spec.name, name) == ("send_input", "input") { arg.help(INPUT_HELP) } else { arg };
     let arg = match field["type"].as_str() {
         Some("array") => arg.num_args(1..),
         // A single argument is the pattern, since the session is optional.
         _ => arg.allow_hyphen_values(
-            ["input", "pattern"].contains(&name) || tool.name == "wait_for_text",
+            ["input", "pattern"].contains(&name) || tool.spec.name == "wait_for_text",
         ),
     };
     // Positions after an optional session cannot be required here; `fill_positions` checks them.
-    arg.required(required && !syntax_of(tool).positions.contains(&"session_id"))
+    arg.required(required && !tool.spec.command.positions.contains(&"session_id"))
 }
 
 /// Returns the parameters of a tool that are options of its subcommand, including those inside objects, with their
@@ -59,7 +61,7 @@ pub(super) fn positional(tool: &Tool, name: &str, field: &Value) -> Arg {
 pub(super) fn flags(tool: &Tool) -> Vec<(String, &Value)> {
     let mut flags = Vec::new();
     for (name, field) in properties(&tool.input) {
-        if syntax_of(tool).positions.contains(&name.as_str()) || is_args(tool, name) {
+        if tool.spec.command.positions.contains(&name.as_str()) || is_args(tool, name) {
             continue;
         }
         match field["properties"].as_object() {
@@ -105,7 +107,7 @@ pub(super) fn join_values(tool: &Tool, command: &Command, words: Vec<OsString>) 
     let mut joined: Vec<OsString> = words.by_ref().take(2).collect();
     while let Some(word) = words.next() {
         let name = word.to_str().and_then(|word| word.strip_prefix("--"));
-        let is_program = name.is_none() && tool.name == "spawn";
+        let is_program = name.is_none() && tool.spec.name == "spawn";
         if is_program || name == Some("") {
             joined.push(word);
             break;
@@ -190,12 +192,12 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, Stri
             arguments.insert(name.clone(), value);
         }
     }
-    if tool.name == "spawn" {
+    if tool.spec.name == "spawn" {
         let words = matches.get_raw("command").into_iter().flatten();
         fill_spawn(&mut arguments, words.map(|word| word.to_string_lossy().into_owned()));
     }
     fill_positions(tool, &mut arguments)?;
-    if tool.name == "send_input"
+    if tool.spec.name == "send_input"
         && !matches.get_flag("--literal")
         && let Some(Value::String(input)) = arguments.get_mut("input")
     {
@@ -206,7 +208,7 @@ pub(super) fn arguments(tool: &Tool, matches: &ArgMatches) -> Result<Value, Stri
 
 /// Shifts positional arguments by one if the session was omitted, which is the case if there are too few of them.
 fn fill_positions(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<(), String> {
-    let positions = syntax_of(tool).positions;
+    let positions = tool.spec.command.positions;
     let Some((&"session_id", rest)) = positions.split_first() else { return Ok(()) };
     let Some(last) = rest.last() else { return Ok(()) };
     if arguments.contains_key(*last) || !rest.iter().all(|name| is_needed(tool, name, arguments)) {
@@ -215,7 +217,7 @@ fn fill_positions(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<(),
     let given: Vec<Value> = positions.iter().filter_map(|name| arguments.remove(*name)).collect();
     if given.len() < rest.len() {
         let (names, words) = (rest.join(" and "), rest.join(" ").to_uppercase());
-        let subcommand = kebab(tool.name);
+        let subcommand = kebab(tool.spec.name);
         return Err(format!("{names}: missing; usage: awaitty {subcommand} [SESSION_ID] {words}"));
     }
     for (name, value) in rest.iter().zip(given) {
@@ -234,7 +236,7 @@ fn fill_positions(tool: &Tool, arguments: &mut Map<String, Value>) -> Result<(),
 /// Returns whether a call requires a parameter.
 fn is_needed(tool: &Tool, name: &str, arguments: &Map<String, Value>) -> bool {
     let required = tool.input.get("required").and_then(Value::as_array);
-    match (tool.name, name) {
+    match (tool.spec.name, name) {
         ("send_input", "input") => {
             ["keys", "secret"].iter().all(|&other| !arguments.contains_key(other))
         }

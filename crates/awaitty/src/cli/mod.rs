@@ -17,7 +17,7 @@ use serde_json::json;
 
 use self::args::{arguments, fill_spawn, flag, flags, positional, properties};
 use crate::client::{CallResult, Client};
-use crate::tools::{self, Tool};
+use crate::tools::{self, Tool, ToolSpec};
 
 /// Exit statuses.
 pub mod exit {
@@ -37,48 +37,6 @@ pub mod exit {
     pub const SIGNAL_BASE: i32 = 128;
 }
 
-/// The command line syntax of a tool: its alias and its positional parameters.
-struct CommandSyntax {
-    tool: &'static str,
-    alias: Option<&'static str>,
-    positions: &'static [&'static str],
-}
-
-const SYNTAX: [CommandSyntax; 19] = [
-    syntax("close_session", Some("close"), &["session_id"]),
-    syntax("list_sessions", Some("ls"), &[]),
-    syntax("read_output", Some("read"), &["session_id"]),
-    syntax("resize_session", Some("resize"), &["session_id", "cols", "rows"]),
-    syntax("run_command", None, &["session_id", "command"]),
-    syntax("run_steps", None, &["steps"]),
-    syntax("save_recording", None, &["session_id", "path"]),
-    syntax("screenshot", None, &["session_id"]),
-    syntax("search_output", Some("search"), &["pattern"]),
-    syntax("send_input", Some("send"), &["session_id", "input"]),
-    syntax("signal_channel", Some("signal"), &["channel"]),
-    syntax("snapshot", None, &["session_id"]),
-    syntax("spawn", None, &["command"]),
-    syntax("wait_for_any", None, &["waits"]),
-    syntax("wait_for_channel", None, &["channel"]),
-    syntax("wait_for_command", None, &["session_id"]),
-    syntax("wait_for_exit", None, &["session_id"]),
-    syntax("wait_for_screen_change", None, &["session_id"]),
-    syntax("wait_for_text", None, &["session_id", "pattern"]),
-];
-
-const fn syntax(
-    tool: &'static str,
-    alias: Option<&'static str>,
-    positions: &'static [&'static str],
-) -> CommandSyntax {
-    CommandSyntax { tool, alias, positions }
-}
-
-fn syntax_of(tool: &Tool) -> &'static CommandSyntax {
-    const NONE: CommandSyntax = syntax("", None, &[]);
-    SYNTAX.iter().find(|syntax| syntax.tool == tool.name).unwrap_or(&NONE)
-}
-
 /// Returns the subcommands of all tools.
 pub fn commands() -> impl Iterator<Item = Command> {
     tools::all().map(command)
@@ -86,9 +44,8 @@ pub fn commands() -> impl Iterator<Item = Command> {
 
 /// Returns the subcommand of a tool by its name or alias.
 pub fn command_of(word: &str) -> Option<Command> {
-    let syntax =
-        SYNTAX.iter().find(|syntax| syntax.alias == Some(word) || kebab(syntax.tool) == word)?;
-    tools::find(syntax.tool).map(command)
+    let is_called = |spec: &&ToolSpec| spec.command.alias == Some(word) || kebab(spec.name) == word;
+    tools::find(tools::specs().find(is_called)?.name).map(command)
 }
 
 /// Joins options that have an optional value with the value after them, as the parser requires.
@@ -107,44 +64,21 @@ fn kebab(name: &str) -> String {
 }
 
 fn command(tool: &Tool) -> Command {
-    let syntax = syntax_of(tool);
+    let ToolSpec { name, description, command: syntax, .. } = *tool.spec;
     let json = Arg::new("--json").long("json").action(ArgAction::SetTrue);
-    let mut command = Command::new(kebab(tool.name))
-        .about(
-            tool.description
-                .split(". ")
-                .next()
-                .unwrap_or_default()
-                .trim_end_matches('.')
-                .to_owned(),
-        )
-        .long_about(tool.description)
+    let about = description.split(". ").next().unwrap_or_default().trim_end_matches('.');
+    let mut command = Command::new(kebab(name))
+        .about(about.to_owned())
+        .long_about(description)
         .arg(json.help("Print the structured result as JSON"))
         .visible_aliases(syntax.alias);
-    if let Some(text) = after_help(tool) {
+    if let Some(text) = syntax.after_help {
         command = command.after_help(text);
     }
-    let extra = |name: &'static str, long, help| {
-        Arg::new(name).long(long).action(ArgAction::SetTrue).help(help)
-    };
-    match tool.name {
-        "list_sessions" => {
-            command = command.arg(extra(
-                "--watch",
-                "watch",
-                "Keep running, and print the table again after each change",
-            ));
-        }
-        "screenshot" | "save_recording" => {
-            command = command.arg(extra("--force", "force", "Overwrite an existing file"));
-        }
-        "send_input" => {
-            command = command.arg(extra("--literal", "literal", "Send backslashes unchanged"));
-        }
-        "snapshot" => {
-            command = command.arg(extra("--plain", "plain", "Print only the text of the screen"))
-        }
-        _ => {}
+    for (long, help) in syntax.switches {
+        // The prefix distinguishes a switch from a parameter of the tool.
+        let id = format!("--{long}");
+        command = command.arg(Arg::new(id).long(*long).action(ArgAction::SetTrue).help(*help));
     }
     for name in syntax.positions {
         let Some(field) = properties(&tool.input).get(*name) else { continue };
@@ -178,7 +112,7 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
             return Ok(exit::USAGE);
         }
     };
-    let is_coloured = tool.name == "snapshot"
+    let is_coloured = tool.spec.name == "snapshot"
         && !as_json
         && use_colour()
         && !matches.get_flag("--plain")
@@ -186,18 +120,18 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
     if is_coloured {
         arguments["format"] = json!("styled");
     }
-    if tool.name == "signal_channel" {
+    if tool.spec.name == "signal_channel" {
         let result = signal::send(arguments)?;
         print(&result, as_json)?;
         return Ok(status(&result));
     }
-    let client = match tool.name {
+    let client = match tool.spec.name {
         // An empty list needs no daemon.
         "list_sessions" => Client::running_daemon()?,
         _ => Some(Client::daemon()?),
     };
     let Some(mut client) = client else { return run::print_empty_list(as_json) };
-    match tool.name {
+    match tool.spec.name {
         "screenshot" => {
             return saved::picture(&mut client, arguments, matches.get_flag("--force"), as_json);
         }
@@ -207,10 +141,10 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         _ => {}
     }
     let mut waiting = Waiting::default();
-    let result = client.call(tool.name, &arguments, &mut |what| waiting.show(what))?;
+    let result = client.call(tool.spec.name, &arguments, &mut |what| waiting.show(what))?;
     waiting.clear();
     let text = result.structured["text"].as_str();
-    match (tool.name, text) {
+    match (tool.spec.name, text) {
         ("list_sessions", _) if !as_json => {
             write(run::table(&result.structured).as_bytes())?;
         }
@@ -220,7 +154,7 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         }
         _ => print(&result, as_json)?,
     }
-    Ok(if tool.name == "run_command" { program_status(&result) } else { status(&result) })
+    Ok(if tool.spec.name == "run_command" { program_status(&result) } else { status(&result) })
 }
 
 /// Returns whether to colour the output: on a terminal, unless NO_COLOR is set.
@@ -288,20 +222,6 @@ fn status(result: &CallResult) -> i32 {
         }
         Some("refused" | "continuation_prompt" | "not_echoed" | "swallowed") => exit::ERROR,
         _ => exit::MET,
-    }
-}
-
-/// Returns additional text for the end of a subcommand's help.
-fn after_help(tool: &Tool) -> Option<&'static str> {
-    match tool.name {
-        "run_command" => Some(
-            "Exit status: that of the command, 124 after a timeout, 4 if the command did not finish for another \
-             reason, 1 after another error, and 2 for an invalid command line.",
-        ),
-        "wait_for_any" => Some(
-            "Example: awaitty wait-for-any '{\"session_id\": \"build\", \"text\": \"error\"}' '{\"channel\": \"done\"}'",
-        ),
-        _ => None,
     }
 }
 

@@ -28,7 +28,7 @@ use awaitty_terminal::terminal::{TimelineEntry, ViewState};
 /// Interval at which the session list and the tiles are updated.
 const TILES_INTERVAL: Duration = Duration::from_millis(400);
 
-/// Interval at which tmux is asked for unused panes: each time starts a process.
+/// Interval at which tmux is queried for unused panes: each query starts a process.
 const PANES_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Interval between keep-alive messages, by which a dead connection is detected.
@@ -37,7 +37,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// Minimum time between two updates of the large view: the refresh interval of a usual screen.
 const PAINT_INTERVAL: Duration = Duration::from_millis(16);
 
-/// Fields of a session that change all the time, or are sent elsewhere.
+/// Fields of a session that change constantly, or are sent in other messages.
 const OMITTED_FIELDS: [&str; 4] = ["idle_ms", "running_ms", "waits", "seq"];
 
 /// A viewer's stream.

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mac_is_that_of_rfc_4231() {
+    fn hmacs_match_the_test_cases_of_rfc_4231() {
         assert_eq!(
             hmac_hex(&"\u{b}".repeat(20), "Hi There"),
             "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_gives_the_right_of_its_token_in_its_run_and_at_its_address() {
+    fn a_ticket_gives_the_access_of_its_token_for_one_run_and_one_address() {
         let here = tickets();
         let right = |token: &str| here.access_of(&ticket(&here, token, HOST), HOST);
         assert_eq!(right(here.page_token()), Some(TokenAccess::Full));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_for_one_nonce_and_a_nonce_has_bounds() {
+    fn a_proof_depends_on_its_nonce_and_the_length_of_nonces_is_limited() {
         let here = tickets();
         let proofs = |nonce: &str| here.prove(nonce, HOST).map(|hello| hello["proofs"].clone());
         assert_eq!(proofs(NONCE), proofs(NONCE));

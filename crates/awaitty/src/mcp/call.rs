@@ -85,7 +85,7 @@ impl Server {
         is_typed_hidden: &Arc<AtomicBool>,
     ) -> Option<Audited<'_>> {
         let is_typed_hidden = Arc::clone(is_typed_hidden);
-        self.audited_method(tool.name, arguments, context, is_typed_hidden)
+        self.audited_method(tool.spec.name, arguments, context, is_typed_hidden)
     }
 
     fn audited_method(
@@ -161,7 +161,7 @@ impl Server {
             call_limit: (!has_progress).then_some(host.options.call_limit),
             arguments,
         };
-        let _waiting = host.waits.begin(tool.name, &tool_context.arguments);
+        let _waiting = host.waits.begin(tool.spec, &tool_context.arguments);
         // A panic in a tool must not leave the caller without a response.
         let work = AssertUnwindSafe(tool.call(tool_context.clone())).catch_unwind();
         let panicked = || {
@@ -191,7 +191,7 @@ async fn report_progress(
     for seconds in 1u32.. {
         let done = f64::from(seconds) * policy::PROGRESS_INTERVAL.as_secs_f64();
         tokio::time::sleep_until(Instant::now() + policy::PROGRESS_INTERVAL).await;
-        let waiting = tools::describe_wait(tool_context, tool.name).await;
+        let waiting = tools::describe_wait(tool_context, tool.spec.name).await;
         let note = ProgressNotificationParam::new(token.clone(), done).with_message(waiting);
         // A client that does not read delays its own notifications, not the call.
         let _ = context.peer.notify_progress(note).await;

@@ -24,20 +24,6 @@ use crate::tools::waiting::Waits;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::platform::processes;
 
-/// The tools of `--tools core`: what is needed for one terminal at a time.
-const CORE_TOOLS: [&str; 10] = [
-    "close_session",
-    "list_sessions",
-    "run_command",
-    "run_steps",
-    "send_input",
-    "snapshot",
-    "spawn",
-    "wait_for_exit",
-    "wait_for_screen_change",
-    "wait_for_text",
-];
-
 /// Configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -45,7 +31,7 @@ pub struct Options {
     pub call_limit: Duration,
     /// Names of the offered tools.
     pub tools: Vec<&'static str>,
-    /// What the sessions are created with.
+    /// Settings of the sessions.
     pub sessions: Settings,
     /// Access of programs in the terminals.
     pub socket_access: SocketAccess,
@@ -55,7 +41,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        let tools = tools::all().map(|tool| tool.name).collect();
+        let tools = tools::names().collect();
         Options {
             call_limit: policy::CALL_LIMIT,
             tools,
@@ -69,11 +55,11 @@ impl Default for Options {
 impl Options {
     /// Returns whether the offered tools are those of `--tools core`, which are listed briefly.
     pub(super) fn is_core(&self) -> bool {
-        self.tools == CORE_TOOLS
+        core_tools().eq(self.tools.iter().copied())
     }
 
     pub(super) fn offers(&self, tool: &tools::Tool) -> bool {
-        self.tools.contains(&tool.name)
+        self.tools.contains(&tool.spec.name)
     }
 }
 
@@ -84,14 +70,19 @@ impl Options {
 pub fn choose_tools(choice: &str) -> Result<Vec<&'static str>, String> {
     match choice {
         "all" => Ok(Options::default().tools),
-        "core" => Ok(CORE_TOOLS.into()),
+        "core" => Ok(core_tools().collect()),
         names => names.split(',').map(str::trim).map(tool_named).collect(),
     }
 }
 
+/// Returns the names of the tools of `--tools core`: those for one terminal at a time.
+fn core_tools() -> impl Iterator<Item = &'static str> {
+    tools::specs().filter(|spec| spec.is_core).map(|spec| spec.name)
+}
+
 fn tool_named(name: &str) -> Result<&'static str, String> {
-    tools::find(name).map(|tool| tool.name).ok_or_else(|| {
-        let known: Vec<&str> = tools::all().map(|tool| tool.name).collect();
+    tools::find(name).map(|tool| tool.spec.name).ok_or_else(|| {
+        let known: Vec<&str> = tools::names().collect();
         format!("--tools: {name:?} is not a tool: use core, all, or some of {}", known.join(","))
     })
 }

@@ -1,5 +1,4 @@
-//! MCP: lists and calls the tools, and works around the traps of rmcp. What a tool does and takes is defined in
-//! `tools`.
+//! MCP: lists and calls the tools, and works around pitfalls of rmcp. The tools themselves are defined in `tools`.
 
 mod call;
 mod host;
@@ -39,14 +38,14 @@ use awaitty_terminal::ToolError;
 const INSTRUCTIONS: &str = "\
 Runs terminal programs (shells, REPLs, TUIs, agent CLIs) and waits for what they do. Never sleep or poll.
 spawn starts a program. run_command runs a shell command and gives exactly its output and exit_code. send_input types; \
-with `wait` it answers when something happened and shows what changed. run_steps does several inputs in one call. \
+with `wait` it returns when a condition holds, and shows what changed. run_steps does several inputs in one call. \
 snapshot shows the screen.
 Which `wait`: text (regex) for a result you can name; change (ms) for full-screen programs and menus; ready for prompts \
 and REPLs; submit: true for chat boxes; exit for programs that end; command for a typed shell command; gone for \
 a spinner's text. Give several: the first that holds ends the wait, met_by names it.
-Waits look only at what came after your last input: nothing stale matches, your echo does not count, and nothing is \
-missed if you call later. since \"frame\" also accepts what a new screen shares with the old one, \"screen\" whatever is \
-visible.
+Waits consider only output after your last input: nothing stale matches, your echo does not count, and nothing is \
+missed if you call later. since \"frame\" also accepts text that a new screen shares with the old one, \"screen\" all visible \
+text.
 outcome: met, timeout, exited, closed, asks (the command waits for an answer: send_input), pending (after 50 s: call \
 again with `retry`, nothing is lost). These are results, not errors.
 Default timeouts: 10 s; change 5 s; exit, channel, wait_for_any 30 s; run_steps 60 s; run_command 120 s. Default max_chars: 20000; \
@@ -96,15 +95,15 @@ fn reply(result: Result<Reply, ToolError>) -> CallToolResult {
 /// Converts a tool for the tool list, with a short schema if `is_brief`.
 fn listed(tool: &Tool, is_brief: bool) -> ListedTool {
     // Omitted hints have their default: a tool may write, destroy and access the network, and is not idempotent.
-    let hints = match tool.read_only {
+    let hints = match tool.spec.is_read_only() {
         true => ToolAnnotations::new().read_only(true).open_world(false),
-        false if tool.idempotent => {
-            ToolAnnotations::new().destructive(tool.destructive).idempotent(true)
+        false if tool.spec.is_idempotent() => {
+            ToolAnnotations::new().destructive(tool.spec.is_destructive()).idempotent(true)
         }
-        false => ToolAnnotations::new().destructive(tool.destructive),
+        false => ToolAnnotations::new().destructive(tool.spec.is_destructive()),
     };
     let input = if is_brief { &tool.brief } else { &tool.listed };
-    let listed = ListedTool::new(tool.name, tool.description, Arc::clone(input));
+    let listed = ListedTool::new(tool.spec.name, tool.spec.description, Arc::clone(input));
     let listed = listed.with_annotations(hints);
     match &tool.output {
         Some(_) if is_brief => listed.with_raw_output_schema(tools::any_output()),
@@ -305,7 +304,7 @@ impl Server {
 
     fn offers(&self, tool: &Tool) -> bool {
         self.host.options.offers(tool)
-            && self.host.sessions.policy().allows_tool(tool.name)
+            && self.host.sessions.policy().allows_tool(tool.spec.name)
             && self.connection.caller.may_call(tool)
     }
 

@@ -29,11 +29,11 @@ const ROTATED_MAX: u32 = 5;
 /// Characters of a logged text argument. The rest of a long paste is of little use.
 const TEXT_CHARS_MAX: usize = 1_000;
 
-/// How long the thread lets entries gather, so that a busy client wakes it 50 times a second and not with each call. An entry
-/// is in the file within this time.
+/// Time for which the thread collects entries, so that a busy client wakes it 50 times a second instead of with each
+/// call. An entry is in the file within this time.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// How long the end of the server waits for the log.
+/// Time for which the server's shutdown waits for the log.
 const FINISH_MAX: Duration = Duration::from_millis(500);
 
 /// Parameters that contain typed text.
@@ -42,16 +42,16 @@ const TYPED_PARAMETERS: [&str; 5] = ["input", "keys", "paste", "text", "run"];
 /// The client that made a call.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Who {
-    /// How it is connected.
+    /// The transport of its connection.
     pub via: &'static str,
-    /// Its name, as it gave it.
+    /// The name that it reported.
     pub client: Option<String>,
     /// The process at the other end of a socket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<i32>,
 }
 
-/// A call, as the log has it.
+/// A logged call.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Entry {
     /// Time of the end of the call, in milliseconds since 1970.
@@ -77,8 +77,8 @@ pub struct Entry {
     pub elapsed_ms: u64,
 }
 
-/// Removes from arguments what the log may not have: the values of variables, what was typed where the terminal did not echo
-/// it, and the rest of long texts.
+/// Removes data from arguments that the log must not contain: the values of variables, text that was typed while echo
+/// was off, and the rest of long texts.
 pub(crate) fn redact(arguments: &mut Value, is_typed_hidden: bool) {
     match arguments {
         Value::Object(all) => {
@@ -152,7 +152,7 @@ impl AuditLog {
         }
     }
 
-    /// Waits until all entries are written, up to [`FINISH_MAX`].
+    /// Waits until all entries are written, up to `FINISH_MAX`.
     pub async fn finish(&self) {
         let (done, is_done) = oneshot::channel();
         let jobs = self.jobs.clone();
@@ -197,7 +197,8 @@ impl Writer {
     fn run(&mut self, jobs: &Receiver<WriterJob>, dropped: &AtomicU64) {
         while let Ok(first) = jobs.recv() {
             if matches!(first, WriterJob::Write(_)) {
-                // A debounce. A thread that waits for the queue is woken by each entry; a parked one only by `finish`.
+                // A debounce: an entry wakes a thread that waits for the queue, but not a parked one. `finish` wakes
+                // both.
                 std::thread::park_timeout(GATHER);
             }
             let mut batch = Batch::default();
@@ -224,7 +225,7 @@ impl Writer {
         }
     }
 
-    /// Adds a line to those that are written together. They do not exceed what the file may still take.
+    /// Adds a line to a batch. Writes the batch first and rotates the file if they would exceed its maximum size.
     fn add(&mut self, batch: &mut Batch, line: &impl Serialize, dropped: &AtomicU64) {
         let Ok(mut line) = serde_json::to_vec(line) else {
             dropped.fetch_add(1, Ordering::Relaxed);
@@ -255,7 +256,7 @@ impl Writer {
         }
     }
 
-    /// Logs the first failure of a row.
+    /// Logs the first of several consecutive failures.
     fn note_failure(&mut self, error: &io::Error) {
         if !std::mem::replace(&mut self.failed, true) {
             crate::log(&format!("the audit log {}: {error}", self.path.display()));

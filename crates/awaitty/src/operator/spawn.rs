@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_a_program_is_that_program() {
+    fn links_to_programs_are_resolved() {
         let folder = tempfile::tempdir().unwrap();
         symlink("/bin/sh", path_in(&folder, "harmless")).unwrap();
         let denies_shells = rules("deny = [\"/bin/sh\"]");

@@ -102,7 +102,7 @@ impl Player {
         }
     }
 
-    /// Ends a step, and returns what has changed since the last one.
+    /// Ends a step, and returns the changes since the last one.
     fn step(&mut self, at: f64) -> io::Result<Value> {
         self.session.handle_drained(Time(Duration::from_secs_f64(at.max(0.0))));
         self.step_start = f64::MIN;

@@ -182,7 +182,7 @@ impl OutlineBuilder for OutlinePen {
     }
 }
 
-/// SystemFonts fonts, used for characters that the embedded fonts lack.
+/// The fonts of the system, used for characters that the embedded fonts lack.
 static SYSTEM: LazyLock<SystemFonts> = LazyLock::new(SystemFonts::load);
 
 struct SystemFonts {

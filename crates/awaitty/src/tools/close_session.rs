@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::{ExitOutput, signal};
 use super::params::duration;
+use super::spec::{CommandSpec, Effect, ToolSpec, Waits};
 use super::writable::ensure_not_controlled;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Ending;
 use awaitty_terminal::platform::processes::Survivor;
@@ -75,13 +76,24 @@ impl SurvivorOutput {
     }
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    is_core: true,
+    command: CommandSpec {
+        alias: Some("close"),
+        positions: &["session_id"],
+        switches: &[],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "close_session",
         "Ends a program and everything it started (signal, then KILL after grace_ms) and forgets its terminal.",
-        Kind::Ends,
-        run,
+        Effect::Ends,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::exit::ExitOutput;
+use super::spec::{Callers, CommandSpec, Effect, ToolSpec, Waits};
 use super::state::StateOutput;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::sessions::Sessions;
 use crate::{policy, text};
 use awaitty_terminal::io::tmux::{PaneInfo, Server};
@@ -94,13 +95,25 @@ struct Output {
     sessions: Vec<SessionOutput>,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    is_core: true,
+    callers: Callers::Readers,
+    command: CommandSpec {
+        alias: Some("ls"),
+        positions: &[],
+        switches: &[("watch", "Keep running, and print the table again after each change")],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "list_sessions",
         "Lists the sessions with their state and exit code, and the panes of the user's tmux.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {
@@ -151,7 +164,7 @@ pub(crate) async fn known(sessions: &Sessions) -> Vec<SessionOutput> {
                     },
                     recording: recording.as_ref().map(|it| it.path.display().to_string()),
                     recording_note: recording.and_then(|it| it.note),
-                    healed: Some(driver.healed()).filter(|&healed| healed > 0),
+                    healed: Some(driver.corrected()).filter(|&healed| healed > 0),
                     place: None,
                     own: entry.is_own_pane().then_some(true),
                 }

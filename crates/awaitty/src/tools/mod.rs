@@ -3,7 +3,6 @@
 mod close_session;
 mod command_line;
 mod command_output;
-mod diagnosis;
 mod exit;
 mod lines;
 pub(crate) mod list_sessions;
@@ -26,6 +25,7 @@ mod send_input;
 mod signal_channel;
 mod snapshot;
 mod spawn;
+pub mod spec;
 mod state;
 mod step;
 pub(crate) mod styled;
@@ -43,6 +43,7 @@ mod writable;
 
 pub use exit::signal_number;
 pub use schema::any_output;
+pub use spec::ToolSpec;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
@@ -172,16 +173,8 @@ type Run = Box<dyn Fn(Context) -> BoxFuture<'static, Result<Reply, ToolError>> +
 
 /// A tool.
 pub struct Tool {
-    /// Its name.
-    pub name: &'static str,
-    /// Its description for a model, in one or two sentences.
-    pub description: &'static str,
-    /// Whether it changes nothing.
-    pub read_only: bool,
-    /// Whether it can end a running program.
-    pub destructive: bool,
-    /// Whether a second call has no further effect.
-    pub idempotent: bool,
+    /// The facts about it.
+    pub spec: &'static ToolSpec,
     /// The full schema of its parameters.
     pub input: Arc<JsonObject>,
     /// The schema of its parameters in the full tool list.
@@ -195,32 +188,22 @@ pub struct Tool {
 
 impl std::fmt::Debug for Tool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tool").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Tool").field("name", &self.spec.name).finish_non_exhaustive()
     }
 }
 
 impl Tool {
     /// Calls the tool, if the policy allows it.
     pub fn call(&self, context: Context) -> BoxFuture<'static, Result<Reply, ToolError>> {
-        match context.sessions.policy().check_tool(self.name) {
+        match context.sessions.policy().check_tool(self.spec.name) {
             Ok(()) => (self.run)(context),
             Err(denied) => Box::pin(std::future::ready(Err(denied))),
         }
     }
 }
 
-/// The effect of a tool: it only reads, it acts on a session, or it may end a program.
-#[derive(Clone, Copy)]
-pub(crate) enum Kind {
-    Reads,
-    Acts,
-    Ends,
-}
-
 pub(crate) fn tool<P, M, F>(
-    name: &'static str,
-    description: &'static str,
-    kind: Kind,
+    spec: &'static ToolSpec,
     run: impl Fn(Context, P) -> F + Clone + Send + Sync + 'static,
 ) -> Tool
 where
@@ -230,17 +213,14 @@ where
 {
     use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
     let input = schema::input(&schema_for_input::<P>().expect("parameters are an object"));
-    let listed = schema::listed(name, &input);
+    let listed = schema::listed(spec, &input);
+    let output = || schema::output(&schema_for_output::<M::Output>());
     Tool {
-        name,
-        description,
-        read_only: matches!(kind, Kind::Reads),
-        destructive: matches!(kind, Kind::Ends),
-        idempotent: matches!(kind, Kind::Reads | Kind::Ends),
-        brief: schema::brief(name, &listed),
+        spec,
+        brief: schema::brief(spec, &listed),
         listed,
         input,
-        output: Some(schema::output(&schema_for_output::<M::Output>())),
+        output: (!spec.returns_image).then(output),
         run: Box::new(move |context| {
             let run = run.clone();
             Box::pin(async move {
@@ -276,31 +256,36 @@ const DESCRIBED_CHARS: usize = 80;
 
 /// All tools, sorted by name. Each is created at its first use: its schemas take longer than most calls, and a command
 /// line needs only one of them.
-static ALL: [(&str, LazyLock<Tool>); 19] = [
-    ("close_session", LazyLock::new(close_session::tool)),
-    ("list_sessions", LazyLock::new(list_sessions::tool)),
-    ("read_output", LazyLock::new(read_output::tool)),
-    ("resize_session", LazyLock::new(resize_session::tool)),
-    ("run_command", LazyLock::new(run_command::tool)),
-    ("run_steps", LazyLock::new(run_steps::tool)),
-    ("save_recording", LazyLock::new(save_recording::tool)),
-    ("screenshot", LazyLock::new(screenshot::tool)),
-    ("search_output", LazyLock::new(search_output::tool)),
-    ("send_input", LazyLock::new(send_input::tool)),
-    ("signal_channel", LazyLock::new(signal_channel::tool)),
-    ("snapshot", LazyLock::new(snapshot::tool)),
-    ("spawn", LazyLock::new(spawn::tool)),
-    ("wait_for_any", LazyLock::new(wait_for_any::tool)),
-    ("wait_for_channel", LazyLock::new(wait_for_channel::tool)),
-    ("wait_for_command", LazyLock::new(wait_for_command::tool)),
-    ("wait_for_exit", LazyLock::new(wait_for_exit::tool)),
-    ("wait_for_screen_change", LazyLock::new(wait_for_screen_change::tool)),
-    ("wait_for_text", LazyLock::new(wait_for_text::tool)),
+static ALL: [(&ToolSpec, LazyLock<Tool>); 19] = [
+    (&close_session::SPEC, LazyLock::new(close_session::tool)),
+    (&list_sessions::SPEC, LazyLock::new(list_sessions::tool)),
+    (&read_output::SPEC, LazyLock::new(read_output::tool)),
+    (&resize_session::SPEC, LazyLock::new(resize_session::tool)),
+    (&run_command::SPEC, LazyLock::new(run_command::tool)),
+    (&run_steps::SPEC, LazyLock::new(run_steps::tool)),
+    (&save_recording::SPEC, LazyLock::new(save_recording::tool)),
+    (&screenshot::SPEC, LazyLock::new(screenshot::tool)),
+    (&search_output::SPEC, LazyLock::new(search_output::tool)),
+    (&send_input::SPEC, LazyLock::new(send_input::tool)),
+    (&signal_channel::SPEC, LazyLock::new(signal_channel::tool)),
+    (&snapshot::SPEC, LazyLock::new(snapshot::tool)),
+    (&spawn::SPEC, LazyLock::new(spawn::tool)),
+    (&wait_for_any::SPEC, LazyLock::new(wait_for_any::tool)),
+    (&wait_for_channel::SPEC, LazyLock::new(wait_for_channel::tool)),
+    (&wait_for_command::SPEC, LazyLock::new(wait_for_command::tool)),
+    (&wait_for_exit::SPEC, LazyLock::new(wait_for_exit::tool)),
+    (&wait_for_screen_change::SPEC, LazyLock::new(wait_for_screen_change::tool)),
+    (&wait_for_text::SPEC, LazyLock::new(wait_for_text::tool)),
 ];
+
+/// Returns the facts about all tools, sorted by name.
+pub fn specs() -> impl Iterator<Item = &'static ToolSpec> {
+    ALL.iter().map(|(spec, _)| *spec)
+}
 
 /// Returns the names of all tools, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().map(|(name, _)| *name)
+    specs().map(|spec| spec.name)
 }
 
 /// Returns all tools, sorted by name.
@@ -310,11 +295,11 @@ pub fn all() -> impl Iterator<Item = &'static Tool> {
 
 /// Returns the tool with a name.
 pub fn find(name: &str) -> Option<&'static Tool> {
-    ALL.iter().find(|(known, _)| *known == name).map(|(_, tool)| &**tool)
+    ALL.iter().find(|(spec, _)| spec.name == name).map(|(_, tool)| &**tool)
 }
 
 /// Returns the internal tool with a name. Internal tools are for awaitty's own clients and are not listed.
 pub fn find_own(name: &str) -> Option<&'static Tool> {
     static INTERNAL: LazyLock<Tool> = LazyLock::new(presence::tool);
-    Some(&*INTERNAL).filter(|tool| tool.name == name)
+    Some(&*INTERNAL).filter(|tool| tool.spec.name == name)
 }

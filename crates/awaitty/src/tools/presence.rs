@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Context, Kind, Tool, ToolResult};
+use super::spec::{Effect, ToolSpec, Waits};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,8 +23,13 @@ struct Output {
     asked: Option<String>,
 }
 
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    ..ToolSpec::new("attend", "Reports that a person is attached.", Effect::Acts)
+};
+
 pub(super) fn tool() -> Tool {
-    super::tool("attend", "Reports that a person is attached.", Kind::Acts, run)
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {

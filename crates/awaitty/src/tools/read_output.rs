@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{TextLine, all_lines, first_line, matching};
 use super::params::{pattern, within};
-use super::{Context, Kind, Tool, ToolResult};
+use super::spec::{Callers, CommandSpec, Effect, ToolSpec, Waits};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::text;
 use awaitty_terminal::ToolError;
@@ -51,13 +52,24 @@ struct Output {
     seq: u64,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    callers: Callers::ReadersAndPrograms,
+    command: CommandSpec {
+        alias: Some("read"),
+        positions: &["session_id"],
+        switches: &[],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "read_output",
         "Reads lines of output by absolute line number, including lines that scrolled off the screen.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 /// Returns all lines up to the last one that is not blank.

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::outcome::WaitOutput;
 use super::params::within;
 use super::screen_output::ScreenMode;
+use super::spec::{CommandSpec, Effect, ToolSpec};
 use super::wait_call::start;
 use super::wait_params::WaitParam;
 use super::writable::ensure_not_controlled;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 
@@ -36,13 +37,22 @@ struct Output {
     wait: WaitOutput,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    command: CommandSpec {
+        alias: Some("resize"),
+        positions: &["session_id", "cols", "rows"],
+        switches: &[],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "resize_session",
         "Changes the size of a terminal; the program gets SIGWINCH.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {

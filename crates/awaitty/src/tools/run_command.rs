@@ -11,9 +11,10 @@ use tokio::time::Instant;
 
 use super::command_output::{CommandOutput, OutputLimit};
 use super::params::timeout;
+use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_for_command::{start, wait};
 use super::writable::{ensure_not_controlled, ensure_writable};
-use super::{Context, Kind, Tool, ToolResult, diagnosis};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
@@ -31,18 +32,34 @@ struct Params {
     timeout_ms: Option<u64>,
     /// Characters of the output. Default 6000: the first 1500 and the last 4500.
     max_chars: Option<usize>,
-    /// Behind ssh, su or docker: first type a line that makes that shell mark where commands end.
+    /// Behind ssh, su or docker: first type a line that sets up the shell there.
     #[serde(default)]
     bootstrap: bool,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    is_core: true,
+    described: &["timeout_ms"],
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id", "command"],
+        switches: &[],
+        after_help: Some(
+            "Exit status: that of the command, 124 after a timeout, 4 if the command did not finish for another \
+             reason, 1 after another error, and 2 for an invalid command line.",
+        ),
+    },
+    describe_waits: |arguments| spec::describe(arguments, spec::quoted(&arguments["command"])),
+    ..ToolSpec::new(
         "run_command",
         "Runs a command in a session's shell, at its prompt. Returns exactly its output, exit_code and cwd.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 /// The interval between checks whether a shell is at its prompt.
@@ -51,7 +68,7 @@ const PROMPT_POLL: Duration = Duration::from_millis(100);
 /// The interval between checks whether a line editor waits for keys. Drawing a line takes less.
 const EDITOR_POLL: Duration = Duration::from_millis(2);
 
-/// The maximum number of times a shell is asked whether it takes a command.
+/// The maximum number of queries to a shell whether it takes a command.
 const ASK_ATTEMPTS: u32 = 5;
 
 /// The shell that can run a command.
@@ -152,7 +169,7 @@ impl CommandRequest {
             sentinel: false,
             ..self.delivery(&nonce, &self.command)
         };
-        // A shell without a line editor is not asked: it prints continuation prompts.
+        // A shell without a line editor is not queried: it prints continuation prompts.
         let ask = (kind != shell::Kind::Sh).then(|| first.clone());
         let echo = self.command.replace('\n', "\r") + "\r";
         let sent = entry.handle.call(move |driver| {
@@ -237,7 +254,8 @@ impl CommandRequest {
         if let Some(reply) = wait_for_reply(entry, id, policy::ANSWER_TIMEOUT).await? {
             return Ok(shell::kind_from_reply(&reply));
         }
-        let foreground = entry.handle.call(|driver| diagnosis::describe_foreground(driver)).await;
+        let foreground =
+            entry.handle.call(|driver| awaitty_terminal::diagnosis::doing(driver)).await;
         Err(ToolError::new(
             "not_at_prompt",
             format!(

@@ -18,12 +18,13 @@ use super::pending::Retry;
 use super::run_command::deliver;
 use super::screen_output::{ScreenMode, header, show_since};
 use super::send_input::{self, perform};
+use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::state::StateOutput;
 use super::step::{Step, StepAction};
 use super::wait_call::start;
 use super::wait_for_command;
 use super::wait_params::WaitRequest;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::{policy, text};
 use awaitty_terminal::ToolError;
 
@@ -39,7 +40,7 @@ struct Params {
     /// (a shell command), or only wait; session_id to change terminals.
     #[schemars(schema_with = "super::schema::objects")]
     steps: Vec<Value>,
-    /// "last" (default) or "each": show all changes at the end, or also after each step.
+    /// "last" (default): changes at the end; "each": also after each step.
     show: Option<ShowParam>,
     /// For all steps. Default 60000.
     timeout_ms: Option<u64>,
@@ -93,13 +94,23 @@ struct Output {
     wait: WaitOutput,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    is_core: true,
+    command: CommandSpec { alias: None, positions: &["steps"], switches: &[], after_help: None },
+    describe_waits: |arguments| {
+        let count = arguments["steps"].as_array().map_or(0, Vec::len);
+        spec::describe(arguments, Some(format!("the end of {count} steps")))
+    },
+    ..ToolSpec::new(
         "run_steps",
         "Sends several inputs in one call, each after the previous wait is met; stops at the first that is not. Saves turns.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {

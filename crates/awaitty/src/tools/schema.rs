@@ -9,6 +9,9 @@ use rmcp::model::JsonObject;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
+use super::send_input;
+use super::spec::ToolSpec;
+
 /// The result fields that schemas list: the ones a model decides by. Results may have others.
 const LISTED_FIELDS: [&str; 9] = [
     "exit_code",
@@ -81,7 +84,7 @@ pub(super) fn input(schema: &JsonObject) -> Arc<JsonObject> {
 }
 
 /// Returns the schema of a tool's parameters in the full list. Only `send_input` describes `wait`.
-pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
+pub(super) fn listed(spec: &ToolSpec, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     let mut short = JsonObject::clone(input);
     let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
         return Arc::new(short);
@@ -95,15 +98,17 @@ pub(super) fn listed(tool: &str, input: &Arc<JsonObject>) -> Arc<JsonObject> {
     for rare in ["font", "record_input", "version"] {
         fields.remove(rare);
     }
-    if matches!(tool, "spawn" | "resize_session") {
-        fields.insert("wait".into(), json!({"type": "object", "description": "As in send_input"}));
+    if spec.name != send_input::SPEC.name
+        && let Some(wait) = fields.get_mut("wait")
+    {
+        *wait = json!({"type": "object", "description": "As in send_input"});
     }
     Arc::new(short)
 }
 
 /// Returns the schema of a tool's parameters for `--tools core`: without rare parameters, and without descriptions of
 /// self-explanatory ones.
-pub(super) fn brief(tool: &str, listed: &Arc<JsonObject>) -> Arc<JsonObject> {
+pub(super) fn brief(spec: &ToolSpec, listed: &Arc<JsonObject>) -> Arc<JsonObject> {
     let mut short = JsonObject::clone(listed);
     let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
         return Arc::new(short);
@@ -112,11 +117,7 @@ pub(super) fn brief(tool: &str, listed: &Arc<JsonObject>) -> Arc<JsonObject> {
         fields.remove(rare);
     }
     for (name, field) in fields.iter_mut() {
-        // The list describes flags and timeouts once.
-        let is_described_here = matches!(
-            (tool, name.as_str()),
-            ("wait_for_text", "flags" | "timeout_ms") | ("run_command", "timeout_ms")
-        );
+        let is_described_here = spec.described.contains(&name.as_str());
         if SELF_EXPLANATORY.contains(&name.as_str()) && !is_described_here {
             remove_description(field);
         }
@@ -167,7 +168,7 @@ fn object(value: Value) -> JsonObject {
     }
 }
 
-/// Inlines definitions and removes what a model does not need.
+/// Inlines definitions and removes fields that a model does not need.
 fn shorten(schema: &Value, defs: Option<&Value>) -> Value {
     let Value::Object(fields) = schema else { return schema.clone() };
     let name = fields.get("$ref").and_then(|path| path.as_str()?.strip_prefix("#/$defs/"));

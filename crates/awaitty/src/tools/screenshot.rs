@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::screen_output::header;
-use super::{Context, ImageContent, Kind, Tool};
+use super::spec::{CommandSpec, Effect, ToolSpec, Waits};
+use super::{Context, ImageContent, Tool};
 use crate::render::{self, Colors, Font, Options, Picture, SCALES, Theme};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
@@ -65,15 +66,25 @@ impl Format {
     }
 }
 
-pub(super) fn tool() -> Tool {
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
     // A result with an image has no structured content, and clients reject it if a schema was listed.
-    let tool = super::tool(
+    returns_image: true,
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id"],
+        switches: &[("force", "Overwrite an existing file")],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "screenshot",
         "Takes a picture of the screen; snapshot gives its text.",
-        Kind::Acts,
-        run,
-    );
-    Tool { output: None, ..tool }
+        Effect::Acts,
+    )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 /// The checked parameters.

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{TextLine, all_lines, first_line, matching};
 use super::params::{max_chars, pattern, within};
-use super::{Context, Kind, Tool, ToolResult};
+use super::spec::{Callers, CommandSpec, Effect, ToolSpec, Waits};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::text;
 
@@ -66,13 +67,24 @@ struct Output {
     first_line: BTreeMap<String, u64>,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    callers: Callers::ReadersAndPrograms,
+    command: CommandSpec {
+        alias: Some("search"),
+        positions: &["pattern"],
+        switches: &[],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "search_output",
         "Searches the output of one session, or of all, for a regex, scrollback included.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<Output> {

@@ -11,12 +11,13 @@ use super::mouse::{MouseInput, MouseItem};
 use super::outcome::WaitOutput;
 use super::screen_output::{ScreenMode, header, show_frame};
 use super::secret::{ask_person, check_reader, not_declared, wait_for_reader};
+use super::spec::{CommandSpec, Effect, ToolSpec, Waits};
 use super::state::StateOutput;
 use super::submit::{SubmitResult, submit};
 use super::wait_call::{act, show_screen, start};
 use super::wait_params::{WaitParam, WaitRequest};
 use super::writable::{ensure_not_controlled, ensure_writable};
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::secrets::Secret;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
@@ -39,8 +40,8 @@ pub(super) struct Params {
     /// `input` goes as one bracketed paste.
     #[serde(default)]
     pub(super) paste: bool,
-    /// Name of a secret that the operator declared; typed first, once echo is off and the program reads. If not
-    /// declared, the attached person is asked.
+    /// Name of a declared secret, typed first, once echo is off and the program reads. If not declared, the attached
+    /// person is asked.
     pub(super) secret: Option<String>,
     /// Type or paste `input`, check that it arrived, press Enter, check that it was taken.
     #[serde(default)]
@@ -105,13 +106,24 @@ pub(super) enum Item {
     Mouse(MouseInput),
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::With(&["wait", "submit", "secret"]),
+    is_core: true,
+    command: CommandSpec {
+        alias: Some("send"),
+        positions: &["session_id", "input"],
+        switches: &[("literal", "Send backslashes unchanged")],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "send_input",
         "Types into a program. With `wait` it returns when a condition holds, and shows what changed.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 fn items(sessions: &Sessions, params: &Params) -> Result<Vec<Item>, ToolError> {

@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::spec::{Callers, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_for_channel::ChannelName;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::client::Client;
 use crate::socket;
 use awaitty_terminal::ToolError;
@@ -47,13 +48,24 @@ struct Output {
     count: u64,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    callers: Callers::Programs,
+    command: CommandSpec {
+        alias: Some("signal"),
+        positions: &["channel"],
+        switches: &[],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "signal_channel",
         "Signals a channel: a wait_for_channel on it returns, even one that is called later.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 /// The time that another server has to take a signal: a stopped server must not delay the others.

@@ -13,8 +13,9 @@ use super::params::max_chars;
 use super::screen_output::{
     ChangeOutput, SelectionOutput, changes, diff_text, fits, header, selected_line, selection,
 };
+use super::spec::{Callers, CommandSpec, Effect, ToolSpec, Waits};
 use super::state::StateOutput;
-use super::{Context, Kind, Tool, ToolResult, styled};
+use super::{Context, Tool, ToolResult, styled};
 use crate::text;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::Driver;
@@ -36,7 +37,7 @@ struct Params {
     format: Option<String>,
     /// First and last, from 1.
     rows: Option<[usize; 2]>,
-    /// Lines above the screen to include.
+    /// Also lines above the screen.
     #[serde(default)]
     scrollback: usize,
     /// Default 20000.
@@ -100,13 +101,25 @@ enum Format {
     Styled,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Never,
+    is_core: true,
+    callers: Callers::ReadersAndPrograms,
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id"],
+        switches: &[("plain", "Print only the text of the screen")],
+        after_help: None,
+    },
+    ..ToolSpec::new(
         "snapshot",
         "Shows the screen as text, with cursor, title, state and selection; with `since` (a seq) only what changed.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 fn output(session_id: String, driver: &Driver, frame: &Frame) -> Output {

@@ -13,9 +13,10 @@ use super::close_session::SurvivorOutput;
 use super::outcome::WaitOutput;
 use super::params::{duration, within};
 use super::screen_output::{ScreenMode, header};
+use super::spec::{CommandSpec, Effect, ToolSpec};
 use super::wait_call::start;
 use super::wait_params::WaitParam;
-use super::{Context, Kind, Tool, ToolResult, command_line};
+use super::{Context, Tool, ToolResult, command_line};
 use crate::policy;
 use crate::sessions::{IfExists, Place, Record, SpawnSpec, Spawned};
 use awaitty_terminal::ToolError;
@@ -23,7 +24,7 @@ use awaitty_terminal::ToolError;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Params {
-    /// A program; without `args` a command line, which no shell interprets.
+    /// A program, or without `args` a command line (no shell).
     command: Option<String>,
     /// Its arguments.
     args: Option<Vec<String>>,
@@ -44,7 +45,7 @@ struct Params {
     rows: Option<usize>,
     /// A name to use as session_id.
     name: Option<String>,
-    /// If `name` is taken: "error" (default), "reuse" or "restart"; "restart" without `command` runs the same again.
+    /// If `name` is taken: "error" (default), "reuse" or "restart" (without `command`: the same program).
     if_exists: Option<String>,
     /// Lines kept. Default 10000.
     scrollback: Option<usize>,
@@ -97,13 +98,18 @@ struct Output {
     survivors: Vec<SurvivorOutput>,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    is_core: true,
+    command: CommandSpec { alias: None, positions: &["command"], switches: &[], after_help: None },
+    ..ToolSpec::new(
         "spawn",
         "Starts a program in a new terminal. With `wait` it returns the first screen.",
-        Kind::Acts,
-        run,
+        Effect::Acts,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 /// Checks that a name does not look like an id and needs no quoting.

@@ -50,10 +50,14 @@ struct FrameRangeOutput {
 impl StateOutput {
     /// Returns the state of a driver's program.
     pub(crate) fn of(driver: &Driver) -> StateOutput {
-        if driver.session().exit().is_some() {
-            return StateOutput::default();
-        }
-        StateOutput::from(driver.state()).with_control(driver)
+        StateOutput::with_program(driver.program_state(), driver)
+    }
+
+    /// Returns the state of a program, or of one that has exited, and whether a person has control of its terminal.
+    pub(crate) fn with_program(state: Option<ProgramState>, driver: &Driver) -> StateOutput {
+        state.map_or_else(StateOutput::default, |state| {
+            StateOutput::from(state).with_control(driver)
+        })
     }
 
     /// Returns only whether a person has or had control.
@@ -66,14 +70,6 @@ impl StateOutput {
         let had = driver.last_control_period().filter(|_| driver.control().is_none());
         self.human_had_control = had.map(|had| FrameRangeOutput { from: had.from.0, to: had.to.0 });
         self
-    }
-
-    /// Notes that a wait has seen the program wait for input. An editor may be busy for a moment right after that.
-    pub(crate) fn note_ready(&mut self, ready: Ready) {
-        if self.waiting_for_input == Some(false) || ready == Ready::Quiet {
-            self.waiting_for_input = Some(true);
-            self.evidence = Some(evidence(ready));
-        }
     }
 
     /// Returns the state as text, with a leading space.

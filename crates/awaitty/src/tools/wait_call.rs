@@ -12,11 +12,11 @@ use super::screen_output::{ScreenMode, header, show_frame};
 use super::state::StateOutput;
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wait_params::{self, WaitRequest};
-use super::{Context, ToolResult, diagnosis};
+use super::{Context, ToolResult};
 use crate::policy;
 use crate::sessions::Entry;
-use awaitty_terminal::ToolError;
 use awaitty_terminal::terminal::{Driver, Ends, RunningWait};
+use awaitty_terminal::{ToolError, WaitResult};
 
 /// Waits for the first condition of a request.
 pub(super) async fn start(
@@ -52,7 +52,7 @@ pub(super) async fn act<A: Send + 'static>(
     };
     let collect = move |driver: &Driver, ends: Ends| {
         let (entry, mode_cell) = at_end;
-        report(driver, &entry, &ends, count, *mode_cell.get().unwrap_or(&ScreenMode::Full))
+        report(driver, &entry, ends, count, *mode_cell.get().unwrap_or(&ScreenMode::Full))
     };
     let running = handle.start_waits(start, collect).await.ok_or_else(ToolError::gone)??;
     let (acted, seq, mode) = receiver.await.map_err(|_| ToolError::gone())?;
@@ -134,24 +134,22 @@ async fn add_screen(
 fn report(
     driver: &Driver,
     entry: &Entry,
-    ends: &Ends,
+    ends: Ends,
     count: usize,
     mode: ScreenMode,
 ) -> (WaitOutput, String) {
-    let ended = &ends.first;
+    let result = WaitResult::collect(driver, ends);
+    let ended = &result.ends.first;
     let mut output = WaitOutput::from(ended);
     // In reverse, because the first condition decides a field that several conditions set.
-    for other in ends.others.iter().rev().chain([ended]) {
+    for other in result.ends.others.iter().rev().chain([ended]) {
         output.add_finding(other);
     }
     if output.outcome == Some("met") && count > 1 {
         output.met_by = wait_params::name(&ended.condition);
     }
-    output.why = diagnosis::diagnose(driver, ends);
-    output.state = StateOutput::of(driver);
-    if let Finding::Ready(Some(ready)) = ended.finding {
-        output.state.note_ready(ready);
-    }
+    output.why = result.diagnosis;
+    output.state = StateOutput::with_program(result.state, driver);
     if let Finding::Command = ended.finding {
         output.note_command(driver, &ended.condition);
     }

@@ -15,10 +15,11 @@ use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
 use super::screen_output::ScreenMode;
+use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::start;
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wait_params::{WaitParam, WaitRequest};
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
@@ -80,13 +81,29 @@ struct Output {
     again: Retry,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    command: CommandSpec {
+        alias: None,
+        positions: &["waits"],
+        switches: &[],
+        after_help: Some(
+            "Example: awaitty wait-for-any '{\"session_id\": \"build\", \"text\": \"error\"}' '{\"channel\": \"done\"}'",
+        ),
+    },
+    describe_waits: |arguments| {
+        let waits = arguments["waits"].as_array().map_or(&[][..], Vec::as_slice);
+        waits.iter().flat_map(|wait| spec::describe(wait, spec::condition(wait))).collect()
+    },
+    ..ToolSpec::new(
         "wait_for_any",
         "Waits for the first of several conditions, or for all (mode \"all\"), across sessions and channels; returns which one held.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 /// A checked wait and the arguments of its retry.

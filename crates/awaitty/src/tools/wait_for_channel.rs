@@ -13,7 +13,8 @@ use tokio::time::Instant;
 use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
-use super::{Context, Kind, Tool, ToolResult, diagnosis};
+use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
+use super::{Context, Tool, ToolResult};
 use crate::operator::Policy;
 use crate::policy;
 use crate::sessions::Entry;
@@ -118,13 +119,22 @@ impl ChannelOutput {
     }
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    command: CommandSpec { alias: None, positions: &["channel"], switches: &[], after_help: None },
+    describe_waits: |arguments| {
+        let channel = arguments["channel"].as_str();
+        spec::describe(arguments, channel.map(|name| format!("a signal on {name}")))
+    },
+    ..ToolSpec::new(
         "wait_for_channel",
         "Waits for a signal, sent by `awaitty signal NAME --status $?` in a terminal or by signal_channel.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
@@ -254,7 +264,8 @@ pub(super) async fn wait_for(
         output.why = Some(match outcome {
             "exited" => "the program has exited without a signal".to_owned(),
             _ => {
-                let foreground = entry.handle.call(|driver| diagnosis::describe_foreground(driver));
+                let foreground =
+                    entry.handle.call(|driver| awaitty_terminal::diagnosis::doing(driver));
                 foreground.await.unwrap_or_default()
             }
         });

@@ -10,8 +10,9 @@ use tokio::time::Instant;
 
 use super::command_output::{CommandEnd, CommandOutput, CommandSnapshot, OutputLimit};
 use super::params::timeout;
+use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::check_wait_limit;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
@@ -48,13 +49,24 @@ struct Params {
     max_chars: Option<usize>,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id"],
+        switches: &[],
+        after_help: None,
+    },
+    describe_waits: |arguments| spec::describe(arguments, Some("the command to end".to_owned())),
+    ..ToolSpec::new(
         "wait_for_command",
         "Waits for a command that has not finished, or for one that was typed. Returns the same as run_command.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<CommandOutput> {

@@ -7,9 +7,10 @@ use serde::Deserialize;
 use super::outcome::WaitOutput;
 use super::params::timeout;
 use super::screen_output::ScreenMode;
+use super::spec::{self, Callers, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::start;
 use super::wait_params::WaitRequest;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use crate::text;
 
@@ -25,13 +26,26 @@ struct Params {
     timeout_ms: Option<u64>,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    is_core: true,
+    callers: Callers::ReadersAndPrograms,
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id"],
+        switches: &[],
+        after_help: None,
+    },
+    describe_waits: |arguments| spec::describe(arguments, Some("the program to exit".to_owned())),
+    ..ToolSpec::new(
         "wait_for_exit",
         "Waits until the program exits. Returns exit_code or signal, and the last lines of output.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {

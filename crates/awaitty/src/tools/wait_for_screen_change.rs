@@ -7,9 +7,10 @@ use serde::Deserialize;
 use super::outcome::WaitOutput;
 use super::params::{SinceParam, StylesParam, duration, ignored, since, styles, timeout};
 use super::screen_output::ScreenMode;
+use super::spec::{self, Callers, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::start;
 use super::wait_params::WaitRequest;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 use awaitty_terminal::ToolError;
 
@@ -38,13 +39,26 @@ struct Params {
     diff: bool,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    is_core: true,
+    callers: Callers::ReadersAndPrograms,
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id"],
+        switches: &[],
+        after_help: None,
+    },
+    describe_waits: |arguments| spec::describe(arguments, Some("the screen to change".to_owned())),
+    ..ToolSpec::new(
         "wait_for_screen_change",
         "Waits until the text or the selection has changed since your last input, and then settled. Names rows that keep changing.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {

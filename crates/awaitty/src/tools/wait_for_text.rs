@@ -7,9 +7,10 @@ use serde::Deserialize;
 use super::outcome::WaitOutput;
 use super::params::{SinceParam, pattern, since, timeout};
 use super::screen_output::ScreenMode;
+use super::spec::{self, Callers, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::start;
 use super::wait_params::WaitRequest;
-use super::{Context, Kind, Tool, ToolResult};
+use super::{Context, Tool, ToolResult};
 use crate::policy;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -32,13 +33,30 @@ struct Params {
     gone: bool,
 }
 
-pub(super) fn tool() -> Tool {
-    super::tool(
+pub(super) const SPEC: ToolSpec = ToolSpec {
+    waits: Waits::Always,
+    is_core: true,
+    callers: Callers::ReadersAndPrograms,
+    described: &["flags", "timeout_ms"],
+    command: CommandSpec {
+        alias: None,
+        positions: &["session_id", "pattern"],
+        switches: &[],
+        after_help: None,
+    },
+    describe_waits: |arguments| {
+        let gone = if arguments["gone"] == true { " to be gone" } else { "" };
+        spec::describe(arguments, spec::quoted(&arguments["pattern"]).map(|text| text + gone))
+    },
+    ..ToolSpec::new(
         "wait_for_text",
         "Waits until a regex matches text drawn after your last input (its echo does not count), however briefly.",
-        Kind::Reads,
-        run,
+        Effect::Reads,
     )
+};
+
+pub(super) fn tool() -> Tool {
+    super::tool(&SPEC, run)
 }
 
 async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {

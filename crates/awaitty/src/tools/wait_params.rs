@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use awaitty_core::{CommandId, Condition, Seq, Since, Spec, Styles};
+use awaitty_core::{CommandId, Condition, Pattern, Seq, Since, Spec, Styles};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,6 +12,10 @@ use super::wait_for_channel::{ChannelName, ChannelWait};
 use crate::policy;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::channels::Signals;
+
+/// The fields of `wait` that are not conditions.
+pub(super) const MODIFIERS: [&str; 6] =
+    ["flags", "styles", "ignore", "since", "timeout_ms", "session_id"];
 
 /// Conditions to wait for. The first that holds ends the wait.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -228,8 +232,9 @@ impl WaitRequest {
             Some(Condition::LastCommand { .. }) => ("wait_for_command", on(json!({}))),
             Some(Condition::Exit) => ("wait_for_exit", on(json!({}))),
             _ => {
+                let fields = self.conditions.iter().flat_map(fields);
                 let mut wait: Map<String, Value> =
-                    self.conditions.iter().flat_map(fields).collect();
+                    fields.map(|(name, value)| (name.to_owned(), value)).collect();
                 wait.insert("session_id".into(), json!(session_id));
                 let has_anchor = self.channel.is_none() && self.since != Since::Input;
                 if has_anchor {
@@ -246,51 +251,38 @@ impl WaitRequest {
 
 /// Returns the parameter name of a condition; `None` for an internal condition.
 pub(super) fn name(condition: &Condition) -> Option<&'static str> {
+    fields(condition).first().map(|(name, _)| *name)
+}
+
+/// Returns the fields of `wait` that express a condition, its name first; none for an internal condition.
+fn fields(condition: &Condition) -> Vec<(&'static str, Value)> {
+    let ms = |time: &Duration| json!(time.as_millis() as u64);
+    let pattern = |name, pattern: &Pattern| {
+        let flags = Some(pattern.flags()).filter(|flags| !flags.is_empty());
+        let flags = flags.map(|flags| ("flags", json!(flags)));
+        [(name, json!(pattern.text()))].into_iter().chain(flags).collect()
+    };
     match condition {
-        Condition::Text(_) => Some("text"),
-        Condition::Gone(_) => Some("gone"),
-        Condition::Change { .. } => Some("change"),
-        Condition::Settled(_) => Some("settled"),
-        Condition::Ready => Some("ready"),
-        Condition::Exit => Some("exit"),
-        Condition::Command(_) | Condition::LastCommand { .. } => Some("command"),
+        Condition::Text(text) => pattern("text", text),
+        Condition::Gone(text) => pattern("gone", text),
+        Condition::Change { stable, styles, ignore } => {
+            let ignore: Vec<&str> = ignore.iter().map(|pattern| pattern.text()).collect();
+            vec![
+                ("change", ms(stable)),
+                ("styles", styles_value(*styles)),
+                ("ignore", json!(ignore)),
+            ]
+        }
+        Condition::Settled(quiet) => vec![("settled", ms(quiet))],
+        Condition::Ready => vec![("ready", json!(true))],
+        Condition::Exit => vec![("exit", json!(true))],
+        Condition::Command(id) => vec![("command", json!(id.0))],
+        Condition::LastCommand { .. } => vec![("command", json!(true))],
         Condition::Taken(_)
         | Condition::Unclosed(_)
         | Condition::Asks(_)
         | Condition::FullScreen(_)
-        | Condition::Rest => None,
-    }
-}
-
-/// Returns the fields of `wait` that express a condition.
-fn fields(condition: &Condition) -> Vec<(String, Value)> {
-    let Some(name) = name(condition) else { return Vec::new() };
-    let with_flags = |value: &str, flags: &str| match flags {
-        "" => vec![(name.to_owned(), json!(value))],
-        flags => vec![(name.to_owned(), json!(value)), ("flags".to_owned(), json!(flags))],
-    };
-    match condition {
-        Condition::Text(pattern) | Condition::Gone(pattern) => {
-            with_flags(pattern.text(), pattern.flags())
-        }
-        Condition::Change { stable, styles, ignore } => {
-            let ignore: Vec<&str> = ignore.iter().map(|pattern| pattern.text()).collect();
-            vec![
-                (name.to_owned(), json!(stable.as_millis() as u64)),
-                ("styles".to_owned(), styles_value(*styles)),
-                ("ignore".to_owned(), json!(ignore)),
-            ]
-        }
-        Condition::Settled(quiet) => vec![(name.to_owned(), json!(quiet.as_millis() as u64))],
-        Condition::Command(id) => vec![(name.to_owned(), json!(id.0))],
-        Condition::Ready
-        | Condition::Exit
-        | Condition::LastCommand { .. }
-        | Condition::Taken(_)
-        | Condition::Unclosed(_)
-        | Condition::Asks(_)
-        | Condition::FullScreen(_)
-        | Condition::Rest => vec![(name.to_owned(), json!(true))],
+        | Condition::Rest => Vec::new(),
     }
 }
 

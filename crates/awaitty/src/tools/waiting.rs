@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::spec::{ToolSpec, WaitDescription};
 use crate::sessions::wall_clock_ms;
 use crate::text;
 
@@ -51,8 +52,12 @@ impl Waits {
     }
 
     /// Registers a call. Returns `None` for one that does not wait.
-    pub(crate) fn begin(self: &Arc<Self>, tool: &str, arguments: &Value) -> Option<Call> {
-        let waits = describe(tool, arguments);
+    pub(crate) fn begin(self: &Arc<Self>, tool: &ToolSpec, arguments: &Value) -> Option<Call> {
+        let wait = |WaitDescription { session, what }| {
+            let what = text::visible(&what).chars().take(WHAT_CHARS).collect();
+            WaitInfo { session, tool: tool.name.to_owned(), what, since: wall_clock_ms() }
+        };
+        let waits: Vec<WaitInfo> = (tool.describe_waits)(arguments).into_iter().map(wait).collect();
         if waits.is_empty() {
             return None;
         }
@@ -75,67 +80,23 @@ impl Drop for Call {
     }
 }
 
-/// Describes the waits of a call.
-fn describe(tool: &str, arguments: &Value) -> Vec<WaitInfo> {
-    let one = |wait: &Value, what: Option<String>| {
-        let named = wait["session_id"].as_str().or(arguments["session_id"].as_str());
-        let what: String = text::visible(&what?).chars().take(WHAT_CHARS).collect();
-        let (tool, since) = (tool.to_owned(), wall_clock_ms());
-        Some(WaitInfo { session: named.map(str::to_owned), tool, what, since })
-    };
-    // Not escaped: people read it.
-    let quoted = |value: &Value| value.as_str().map(|text| format!("\"{text}\""));
-    let waits = match tool {
-        "wait_for_text" => {
-            let gone = if arguments["gone"] == true { " to be gone" } else { "" };
-            vec![one(arguments, quoted(&arguments["pattern"]).map(|text| text + gone))]
-        }
-        "wait_for_screen_change" => vec![one(arguments, Some("the screen to change".to_owned()))],
-        "wait_for_exit" => vec![one(arguments, Some("the program to exit".to_owned()))],
-        "wait_for_channel" => {
-            let channel = arguments["channel"].as_str();
-            vec![one(arguments, channel.map(|name| format!("a signal on {name}")))]
-        }
-        "run_command" => vec![one(arguments, quoted(&arguments["command"]))],
-        "run_steps" => {
-            let count = arguments["steps"].as_array().map_or(0, Vec::len);
-            vec![one(arguments, Some(format!("the end of {count} steps")))]
-        }
-        "wait_for_command" => vec![one(arguments, Some("the command to end".to_owned()))],
-        "wait_for_any" => {
-            let waits = arguments["waits"].as_array().map_or(&[][..], Vec::as_slice);
-            waits.iter().map(|wait| one(wait, condition(wait))).collect()
-        }
-        _ => vec![one(arguments, condition(&arguments["wait"]))],
-    };
-    waits.into_iter().flatten().collect()
-}
-
-/// Describes a condition such as `{"text": "passed"}` or `{"settled": 300}`.
-fn condition(wait: &Value) -> Option<String> {
-    const KINDS: [&str; 7] = ["text", "change", "settled", "exit", "ready", "channel", "command"];
-    let named = |kind| Some((kind, wait.get(kind).filter(|it| !it.is_null())?));
-    let (kind, value) = KINDS.into_iter().find_map(named)?;
-    Some(match value {
-        Value::Bool(_) | Value::Object(_) => kind.to_owned(),
-        Value::String(text) => format!("{kind} \"{text}\""),
-        value => format!("{kind} {value}"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
+    fn spec(name: &str) -> &'static ToolSpec {
+        super::super::find(name).expect("a tool").spec
+    }
+
     #[test]
     fn waits_are_listed_while_they_run() {
         let waits = Arc::new(Waits::default());
-        assert!(waits.begin("snapshot", &json!({})).is_none());
-        assert!(waits.begin("send_input", &json!({"input": "secret\n"})).is_none());
+        assert!(waits.begin(spec("snapshot"), &json!({})).is_none());
+        assert!(waits.begin(spec("send_input"), &json!({"input": "secret\n"})).is_none());
         let listed = |tool: &str, arguments: Value| {
-            let _call = waits.begin(tool, &arguments);
+            let _call = waits.begin(spec(tool), &arguments);
             let parts = |one: WaitInfo| (one.session.unwrap_or_default(), one.what);
             waits.all().into_iter().map(parts).collect::<Vec<_>>()
         };
@@ -149,6 +110,8 @@ mod tests {
         );
         let send = json!({"session_id": "s1", "input": "x", "wait": {"settled": 300}});
         assert_eq!(listed("send_input", send), [wait("s1", "settled 300")]);
+        let several = json!({"input": "x", "wait": {"text": "ok", "flags": "i", "exit": true, "timeout_ms": 5}});
+        assert_eq!(listed("send_input", several), [wait("", "exit or text \"ok\"")]);
         assert_eq!(listed("wait_for_exit", json!({})), [wait("", "the program to exit")]);
         let long = json!({"session_id": "s1", "command": "x".repeat(1000)});
         assert_eq!(listed("run_command", long)[0].1.chars().count(), WHAT_CHARS);

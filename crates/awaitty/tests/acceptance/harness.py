@@ -209,7 +209,17 @@ class Server:
     def figures(self):
         status = open(f"/proc/{self.pid}/status").read()
         number = lambda key: int(re.search(rf"^{key}:\s+(\d+)", status, re.M)[1])
-        return {"fds": len(os.listdir(f"/proc/{self.pid}/fd")), "threads": number("Threads"), "kb": number("VmRSS")}
+        return {"fds": self.descriptors(), "threads": number("Threads"), "kb": number("VmRSS")}
+
+    def descriptors(self):
+        """Without TCP connections: their number depends on the connection pool of the HTTP client."""
+        folder, links = f"/proc/{self.pid}/fd", []
+        for name in os.listdir(folder):
+            with suppress(OSError):
+                links.append(os.readlink(f"{folder}/{name}"))
+        with open("/proc/net/tcp") as table:
+            tcp = {f"socket:[{line.split()[9]}]" for line in table.readlines()[1:]}
+        return sum(link not in tcp for link in links)
 
     def zombies(self):
         count = 0

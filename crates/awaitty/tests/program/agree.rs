@@ -111,7 +111,7 @@ async fn cli_mcp_and_library_return_the_same_results() {
     let calls = [calls(), waits()].concat();
     let called = calls.iter().map(|(tool, _, _)| *tool);
     let called: BTreeSet<&str> = called.chain(["save_recording", "screenshot"]).collect();
-    let all: BTreeSet<&str> = tools::all().map(|tool| tool.name).collect();
+    let all: BTreeSet<&str> = tools::names().collect();
     assert_eq!(called, all, "every tool is called");
 
     let library = call_library(&calls).await;

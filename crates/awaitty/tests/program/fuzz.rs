@@ -427,7 +427,7 @@ fn key(id: &Value) -> String {
 }
 
 #[test]
-fn no_line_breaks_the_server() {
+fn malformed_messages_do_not_stop_the_server() {
     let home = Home::new("fuzz");
     for name in ["bin", "work"] {
         fs::create_dir_all(home.dir.join(name)).unwrap();

@@ -29,7 +29,7 @@ fn check(name: &str, text: &str) {
 }
 
 #[test]
-fn the_tool_list() {
+fn the_tool_list_matches_its_snapshot() {
     let home = Home::new("tools");
     let mut server = Server::start(home.command().arg("mcp"));
     let list = server.request("tools/list", json!({}))["result"]["tools"].clone();
@@ -42,7 +42,7 @@ fn the_tool_list() {
 }
 
 #[test]
-fn every_help() {
+fn help_texts_match_their_snapshot() {
     let home = Home::new("help");
     let help = |args: &[&str]| {
         let mut command = home.command();
@@ -200,7 +200,7 @@ fn refusals(home: &Home) -> Vec<Value> {
 }
 
 #[test]
-fn every_mistake() {
+fn error_messages_match_their_snapshot() {
     let home = Home::new("mistakes");
     let mut server = Server::start(home.command().arg("mcp"));
     server.call("spawn", json!({"command": "cat", "name": "up"}));
