@@ -98,6 +98,18 @@ async fn output_that_is_unread_at_the_timeout_is_judged_before_it() {
     assert_eq!((found.outcome, elapsed), (Outcome::Met, 50));
 }
 
+/// The task reads the output before it runs the job of the call.
+#[tokio::test(start_paused = true)]
+async fn output_from_before_a_call_is_before_its_anchor() {
+    let (terminal, handle) = start();
+    settle(&handle).await;
+    terminal.print_silently("OLD");
+    let spec = Spec { condition: text("OLD"), since: Since::Now, deadline: None };
+    let started = handle.start_wait(move |driver| driver.start_wait(spec, ms(50))).await;
+    let ended = end(started.unwrap().unwrap()).await;
+    assert_eq!((ended.outcome, ended.frame.text().trim()), (Outcome::Timeout, "OLD"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn unread_output_restarts_the_stable_period() {
     let (terminal, handle) = start();
