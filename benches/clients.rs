@@ -11,19 +11,19 @@ fn program() -> String {
     std::env::var("AWAITTY_SERVER").unwrap_or_else(|_| env!("CARGO_BIN_EXE_awaitty").to_owned())
 }
 
-/// A temporary folder that is deleted on drop.
-pub(crate) struct Folder(pub(crate) PathBuf);
+/// A temporary directory that is deleted on drop.
+pub(crate) struct Directory(pub(crate) PathBuf);
 
-impl Folder {
-    pub(crate) fn new(name: &str) -> Folder {
+impl Directory {
+    pub(crate) fn new(name: &str) -> Directory {
         let path =
             std::env::temp_dir().join(format!("awaitty-bench-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Directory(path)
     }
 }
 
-impl Drop for Folder {
+impl Drop for Directory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -31,7 +31,7 @@ impl Drop for Folder {
 
 struct Server {
     child: Child,
-    folder: Folder,
+    directory: Directory,
 }
 
 impl Drop for Server {
@@ -43,14 +43,14 @@ impl Drop for Server {
 
 impl Server {
     fn start(name: &str, args: &[&str]) -> Server {
-        let folder = Folder::new(name);
+        let directory = Directory::new(name);
         let mut command = Command::new(program());
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         // Keeps away from the daemon and the tmux server of the user.
-        command.env("XDG_RUNTIME_DIR", &folder.0).env("TMUX_TMPDIR", &folder.0);
+        command.env("XDG_RUNTIME_DIR", &directory.0).env("TMUX_TMPDIR", &directory.0);
         // Without progress notifications: ten thousand waits would send too many.
         command.env("AWAITTY_CALL_LIMIT_MS", "3600000");
-        Server { child: command.spawn().unwrap(), folder }
+        Server { child: command.spawn().unwrap(), directory }
     }
 }
 
@@ -89,7 +89,7 @@ impl Piped {
 
     /// Returns the path of the socket that `awaitty signal` uses.
     pub(crate) fn socket(&self) -> PathBuf {
-        self.server.folder.0.join(format!("awaitty/mcp-{}.sock", self.pid()))
+        self.server.directory.0.join(format!("awaitty/mcp-{}.sock", self.pid()))
     }
 
     /// Sends a request. Returns its id without waiting for the response.
@@ -149,7 +149,7 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn start() -> Http {
-        let token = Folder::new("token");
+        let token = Directory::new("token");
         let file = token.0.join("token");
         let mut server =
             Server::start("serve", &["serve", "--json", "--token-file", file.to_str().unwrap()]);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::clients::{Folder, Piped};
+use crate::clients::{Directory, Piped};
 use crate::report::{Goal, Report};
 use crate::streams::{COLS, ROWS, STREAMS, stream};
 use crate::terminal::{Raw, now};
@@ -22,11 +22,11 @@ fn speed(drain: impl FnOnce()) -> f64 {
 }
 
 /// Prints the file in a pane of tmux.
-fn in_tmux(folder: &Path, file: &str) {
+fn in_tmux(directory: &Path, file: &str) {
     let tmux = |args: &[&str]| {
         let mut tmux = Command::new("tmux");
         tmux.args(["-L", "bench", "-f", "/dev/null"]).args(args);
-        tmux.env("TMUX_TMPDIR", folder).env_remove("TMUX");
+        tmux.env("TMUX_TMPDIR", directory).env_remove("TMUX");
         assert!(tmux.status().unwrap().success(), "{args:?}");
     };
     let script = format!("cat {file}; tmux -L bench wait-for -S done");
@@ -37,8 +37,8 @@ fn in_tmux(folder: &Path, file: &str) {
 
 /// Reads 200 MB with a wait for the last line, against a terminal that is not parsed and against tmux.
 pub(crate) fn flood(report: &mut Report) {
-    let folder = Folder::new("flood");
-    let path = folder.0.join("stream");
+    let directory = Directory::new("flood");
+    let path = directory.0.join("stream");
     let file = path.to_str().unwrap();
     let wait = json!({"text": END, "timeout_ms": 600_000});
     let spawn = json!({"command": "cat", "args": [file], "cols": COLS, "rows": ROWS, "wait": wait});
@@ -51,7 +51,7 @@ pub(crate) fn flood(report: &mut Report) {
             drop(server);
             let cat = || Raw::start(Command::new("cat").arg(file)).drain();
             let raw = speed(|| assert!(cat() > BYTES as u64));
-            let multiplexed = speed(|| in_tmux(&folder.0, file));
+            let multiplexed = speed(|| in_tmux(&directory.0, file));
             against_raw.push((ours, raw));
             against_tmux.push((ours, multiplexed));
         }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::clients::{Folder, Http, Piped, signal as signal_command};
+use crate::clients::{Directory, Http, Piped, signal as signal_command};
 use crate::report::{Goal, Report, percentile};
 use crate::terminal::{Printer, Raw, now, part, took};
 
@@ -33,8 +33,8 @@ pub(crate) fn calls(report: &mut Report) {
 
 /// Measures from the program's write to the result of a wait, against a read of a terminal and an empty call.
 pub(crate) fn print(report: &mut Report) {
-    let folder = Folder::new("print");
-    let (ours, raw) = (folder.0.join("ours"), folder.0.join("raw"));
+    let directory = Directory::new("print");
+    let (ours, raw) = (directory.0.join("ours"), directory.0.join("raw"));
     let (mut our_printer, mut raw_printer) = (Printer::new(&ours), Printer::new(&raw));
     let program = std::env::current_exe().unwrap().display().to_string();
     let mut server = Piped::start(&[]);
@@ -117,8 +117,8 @@ pub(crate) fn keys(report: &mut Report) {
 /// Measures from the start of a process that signals to the result of a wait, against a process that writes to a
 /// socket.
 pub(crate) fn signal(report: &mut Report) {
-    let folder = Folder::new("signal");
-    let socket = folder.0.join("poked");
+    let directory = Directory::new("signal");
+    let socket = directory.0.join("poked");
     let poked = Printer::new(&socket);
     let program = std::env::current_exe().unwrap();
     let mut server = Piped::start(&[]);

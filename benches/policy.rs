@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::clients::{Folder, Piped};
+use crate::clients::{Directory, Piped};
 use crate::report::{Goal, Report, percentile};
 use crate::terminal::took;
 
@@ -32,8 +32,8 @@ file = "audit.log"
 
 /// Alternates calls to a server with a policy and an audit log with calls to a server without.
 pub(crate) fn policy(report: &mut Report) {
-    let folder = Folder::new("policy");
-    let file = folder.0.join("policy.toml");
+    let directory = Directory::new("policy");
+    let file = directory.0.join("policy.toml");
     std::fs::write(&file, RULES).unwrap();
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {

@@ -63,7 +63,7 @@ impl Report {
 
     /// Saves all rows, and prints those that differ from the previous run by more than the spread of either.
     pub(crate) fn end(&self) {
-        let path = folder().join("bench.json");
+        let path = directory().join("bench.json");
         let before = std::fs::read(&path).ok().and_then(|old| serde_json::from_slice(&old).ok());
         let before: Vec<Value> = before.unwrap_or_default();
         std::fs::write(&path, serde_json::to_string_pretty(&self.rows).unwrap()).unwrap();
@@ -85,8 +85,8 @@ impl Report {
     }
 }
 
-/// Returns the folder of the results.
-pub(crate) fn folder() -> PathBuf {
+/// Returns the directory of the results.
+pub(crate) fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target")
 }
 

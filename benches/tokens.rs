@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::clients::{Folder, Piped};
+use crate::clients::{Directory, Piped};
 use crate::report::{Goal, Report};
 use crate::streams::{COLS, ROWS};
 
@@ -51,11 +51,11 @@ const ACTS: [Act; 10] = [
 
 /// Compares the result of one action in each program with a snapshot.
 pub(crate) fn tokens(report: &mut Report) {
-    let folder = Folder::new("tokens");
+    let directory = Directory::new("tokens");
     let lines: String =
         (1..200).map(|i| format!("line {i} of a file that is longer than a screen\n")).collect();
-    std::fs::write(folder.0.join("lines.txt"), lines).unwrap();
-    let home = folder.0.to_str().unwrap();
+    std::fs::write(directory.0.join("lines.txt"), lines).unwrap();
+    let home = directory.0.to_str().unwrap();
     let (mut texts, mut structures) = (vec![(0.0, 0.0); ROUNDS], vec![(0.0, 0.0); ROUNDS]);
     for act in &ACTS {
         let mut rounds = Vec::new();

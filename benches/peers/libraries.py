@@ -17,9 +17,9 @@ class Worker(System):
     async def start(self):
         argv = self.worker()
         pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        with open(os.path.join(self.place.folder, f"{self.name}.log"), "a") as log:
+        with open(os.path.join(self.place.directory, f"{self.name}.log"), "a") as log:
             self.process = await asyncio.create_subprocess_exec(
-                *argv, env=self.place.env, cwd=self.place.folder, stderr=log, **pipes, limit=1 << 24
+                *argv, env=self.place.env, cwd=self.place.directory, stderr=log, **pipes, limit=1 << 24
             )
         self.pending, self.reader = {}, asyncio.create_task(self.read())
         terminal = await asyncio.wait_for(self.open("idle", "none"), START_S)
@@ -55,7 +55,7 @@ class Worker(System):
 
     async def open(self, program, mark):
         id = next(self.numbers)
-        await self.call("open", id, argv=["./program", program, mark], cwd=self.place.folder)
+        await self.call("open", id, argv=["./program", program, mark], cwd=self.place.directory)
         return id
 
     async def wait(self, terminal, pattern):
@@ -84,7 +84,7 @@ class Tuistory(Worker):
 
     async def shell(self):
         id = next(self.numbers)
-        await self.call("open", id, argv=SHELL, cwd=self.place.folder)
+        await self.call("open", id, argv=SHELL, cwd=self.place.directory)
         await self.wait(id, r"\$")
         return id
 

@@ -63,7 +63,7 @@ class Place:
     server: str
     npm: str
     deadline: float
-    folder: str
+    directory: str
     env: dict
     marks: int = 0
 
@@ -74,7 +74,7 @@ class Place:
     def moment(self, mark):
         """Returns the time of the event, or None if it has not happened."""
         with suppress(OSError):
-            with open(os.path.join(self.folder, mark)) as file:
+            with open(os.path.join(self.directory, mark)) as file:
                 return int(file.read())
 
 
@@ -351,29 +351,29 @@ def left(mark):
     return found
 
 
-def environment(folder, mark):
+def environment(directory, mark):
     """Returns the environment of all systems, which keeps them away from the user's tmux, history and configuration."""
     env = {key: value for key, value in os.environ.items() if key not in ("TMUX", "TMUX_PANE")}
     for name in (".bashrc", ".bash_profile"):  # tmux starts a login shell
-        with open(os.path.join(folder, name), "w") as file:
+        with open(os.path.join(directory, name), "w") as file:
             file.write("PS1='$ '\n")
     return {
         **env,
-        "HOME": folder,
+        "HOME": directory,
         "LANG": "C.UTF-8",
         "LIBTMUX_SOCKET": "lib",
         "PEERS_RUN": mark,
         "PS1": "$ ",
         "SHELL": shutil.which("bash"),
         "TERM": "xterm-256color",
-        "TMUX_TMPDIR": folder,
+        "TMUX_TMPDIR": directory,
     }
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--server", required=True)
-    parser.add_argument("--npm", help="folder with tuistory's node_modules and its worker")
+    parser.add_argument("--npm", help="directory with tuistory's node_modules and its worker")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--deadline", type=float, default=5.0, help="of each wait, in seconds")
     parser.add_argument("--only", default="", help="run the scenarios whose title matches this regex")
@@ -381,12 +381,12 @@ def main():
     parser.add_argument("--output")
     options = parser.parse_args()
     mark = f"peers-{uuid.uuid4().hex}"
-    with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="peers-", ignore_cleanup_errors=True) as directory:
         # A short name, because it is typed into shells.
-        with open(os.path.join(folder, "program"), "w") as file:
+        with open(os.path.join(directory, "program"), "w") as file:
             file.write(f"#!/bin/sh\nexec '{sys.executable}' -I -S '{HERE}/programs.py' \"$@\"\n")
-        os.chmod(os.path.join(folder, "program"), 0o755)
-        place = Place(options.server, options.npm, options.deadline, folder, environment(folder, mark))
+        os.chmod(os.path.join(directory, "program"), 0o755)
+        place = Place(options.server, options.npm, options.deadline, directory, environment(directory, mark))
         try:
             table = asyncio.run(compare(place, options))
         finally:

@@ -33,7 +33,7 @@ class System:
     name = ""
 
     def __init__(self, place):
-        self.place = place  # the shared folder, environment and deadline
+        self.place = place  # the shared directory, environment and deadline
         self.numbers = itertools.count(1)
 
     async def settled_after(self, terminal, key):
@@ -97,8 +97,8 @@ class Mcp(System):
 
     async def own(self, up):
         command, *args = self.server()
-        parameters = StdioServerParameters(command=command, args=args, env=self.place.env, cwd=self.place.folder)
-        with open(os.path.join(self.place.folder, f"{self.name}.log"), "a") as log:
+        parameters = StdioServerParameters(command=command, args=args, env=self.place.env, cwd=self.place.directory)
+        with open(os.path.join(self.place.directory, f"{self.name}.log"), "a") as log:
             async with stdio_client(parameters, errlog=log) as streams, ClientSession(*streams) as self.session:
                 await self.session.initialize()
                 await self.session.list_tools()
@@ -129,7 +129,7 @@ class Awaitty(Mcp):
         await super().start()
 
     async def spawn(self, argv, **options):
-        size = {"cols": COLS, "rows": ROWS, "cwd": self.place.folder}
+        size = {"cols": COLS, "rows": ROWS, "cwd": self.place.directory}
         return (await self.call("spawn", command=argv[0], args=argv[1:], **size, **options))["session_id"]
 
     async def open(self, program, mark):
@@ -253,7 +253,7 @@ class LibtmuxMcp(Mcp):
 
     async def shell(self):
         name = f"t{next(self.numbers)}-{time.monotonic_ns()}"
-        options = {"start_directory": self.place.folder, "x": COLS, "y": ROWS}
+        options = {"start_directory": self.place.directory, "x": COLS, "y": ROWS}
         pane = (await self.call("create_session", session_name=name, **options))["active_pane_id"]
         await self.ready(pane, "$")
         return pane
@@ -331,7 +331,7 @@ class Tmux(System):
 
     async def spawn(self, *argv):
         name = f"t{next(self.numbers)}"
-        size = ["-x", str(COLS), "-y", str(ROWS), "-c", self.place.folder]
+        size = ["-x", str(COLS), "-y", str(ROWS), "-c", self.place.directory]
         await self.tmux("new-session", "-d", "-s", name, *size, *argv)
         return f"{name}:"
 

@@ -30,7 +30,7 @@ enum Command {
     /// Serve MCP on standard input and output.
     Mcp {
         /// Use the sessions of the daemon, which outlive this server, instead of separate ones.
-        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "TmuxServers", "Folders", "Terminals", "Limits", "SecretOptions", "AccessOptions"])]
+        #[arg(long, conflicts_with_all = ["call_limit_ms", "tools", "web", "TmuxServers", "Directories", "Terminals", "Limits", "SecretOptions", "AccessOptions"])]
         daemon: bool,
         /// Milliseconds after which a wait answers `pending` to a client that requested no progress notifications.
         #[arg(long, env = "AWAITTY_CALL_LIMIT_MS", default_value_t = policy::CALL_LIMIT.as_millis() as u64)]
@@ -46,7 +46,7 @@ enum Command {
         #[command(flatten)]
         tmux: TmuxServers,
         #[command(flatten)]
-        folders: files::Folders,
+        directories: files::Directories,
         #[command(flatten)]
         access: AccessOptions,
         #[command(flatten)]
@@ -73,7 +73,7 @@ enum Command {
         #[command(flatten)]
         tmux: TmuxServers,
         #[command(flatten)]
-        folders: files::Folders,
+        directories: files::Directories,
         #[command(flatten)]
         access: AccessOptions,
         #[command(flatten)]
@@ -97,7 +97,7 @@ enum Command {
         #[command(flatten)]
         tmux: TmuxServers,
         #[command(flatten)]
-        folders: files::Folders,
+        directories: files::Directories,
         #[command(flatten)]
         access: AccessOptions,
         #[command(flatten)]
@@ -309,11 +309,11 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             web,
             network,
             tmux,
-            folders,
+            directories,
             access,
             ..
         } => {
-            let sessions = settings(limits, terminals, &folders, tmux)?;
+            let sessions = settings(limits, terminals, &directories, tmux)?;
             let call_limit = Duration::from_millis(call_limit_ms);
             let options = options(&access, secrets, sessions)?;
             let options = mcp::Options { call_limit, tools, ..options };
@@ -327,13 +327,13 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             tools,
             json,
             tmux,
-            folders,
+            directories,
             terminals,
             limits,
             access,
             ..
         } => {
-            let sessions = settings(limits, terminals, &folders, tmux)?;
+            let sessions = settings(limits, terminals, &directories, tmux)?;
             let listener = http::Listener::bind(&network).await?;
             let _login_file = announce(&listener, json)?;
             let call_limit = call_limit_ms.map_or(policy::TIMEOUT_MAX, Duration::from_millis);
@@ -343,8 +343,10 @@ async fn serve(command: Command, secrets: Secrets) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Daemon { background: true, .. } => daemon::guard(ended).await,
-        Command::Daemon { idle_ms, guarded, limits, terminals, tmux, folders, access, .. } => {
-            let sessions = settings(limits, terminals, &folders, tmux)?;
+        Command::Daemon {
+            idle_ms, guarded, limits, terminals, tmux, directories, access, ..
+        } => {
+            let sessions = settings(limits, terminals, &directories, tmux)?;
             let idle = Duration::from_millis(idle_ms);
             daemon::run(guarded, idle, options(&access, secrets, sessions)?, ended).await
         }
@@ -403,7 +405,7 @@ fn announce(listener: &http::Listener, as_json: bool) -> anyhow::Result<http::Lo
 fn settings(
     given: policy::Limits,
     terminals: policy::Terminals,
-    folders: &files::Folders,
+    directories: &files::Directories,
     tmux: TmuxServers,
 ) -> anyhow::Result<Settings> {
     limits::raise_descriptors();
@@ -412,7 +414,7 @@ fn settings(
     Ok(Settings {
         answers_checksums: terminals.answer_checksums,
         tmux_servers: tmux.names,
-        folders: folders.resolve().map_err(anyhow::Error::msg)?,
+        directories: directories.resolve().map_err(anyhow::Error::msg)?,
         ..Settings::default()
     })
 }

@@ -1,14 +1,14 @@
-//! Secrets that `send_input` types into programs. The operator declares them when the server starts. They are kept out of
-//! results, logs and the environment of started programs.
+//! Secrets that `send_input` types into programs. The operator declares them when the server starts. They are kept out
+//! of results, logs and the environment of started programs.
 //!
 //! ```text
 //! --secrets FILE ────────┐
-//! AWAITTY_SECRET_* ──────┼─► declared ─► If a variable holds one, the server replaces itself (exec), without the variable
-//! env = "VARIABLE" ──────┘              in the new environment, and passes the secrets through a file in memory.
+//! AWAITTY_SECRET_* ──────┼─► declared ─► If a variable holds one, the server replaces itself (exec) without the
+//! env = "VARIABLE" ──────┘              variable, and passes the secrets through a file in memory.
 //! ```
 //!
-//! `/proc/PID/environ` shows the environment at the start of a process, and removing a variable later does not change it.
-//! So only a new process image is without the variables.
+//! `/proc/PID/environ` shows the environment at the start of a process, and removing a variable later does not change
+//! it. So only a new process image is without the variables.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -90,7 +90,7 @@ fn refers_to(bound: &str, found: &Path) -> bool {
         return fs::canonicalize(bound).is_ok_and(|bound| bound == found);
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(&path).map(|folder| folder.join(bound));
+    let in_path = std::env::split_paths(&path).map(|directory| directory.join(bound));
     let is_of_root = || {
         let is_safe = |data: fs::Metadata| data.uid() == 0 && data.mode() & 0o022 == 0;
         found.file_name() == Some(bound.as_ref()) && found.metadata().is_ok_and(is_safe)
@@ -290,8 +290,8 @@ mod tests {
 
     /// Declares a file with this text and mode.
     fn declare(name: &str, text: &str, mode: u32) -> anyhow::Result<Secrets> {
-        let folder = std::env::temp_dir();
-        let path = folder.join(format!("awaitty-secrets-{name}-{}", std::process::id()));
+        let directory = std::env::temp_dir();
+        let path = directory.join(format!("awaitty-secrets-{name}-{}", std::process::id()));
         fs::write(&path, text)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
         let found = declared(&SecretOptions { secrets: Some(path.clone()) });
@@ -318,13 +318,13 @@ mod tests {
         let secret = Secret { value: "x".to_owned(), only: vec!["cat".to_owned()] };
         let cat = fs::canonicalize("/bin/cat").unwrap();
         assert!(secret.allows(Some(&cat)));
-        let folder = std::env::temp_dir().join(format!("awaitty-cat-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let other = folder.join("cat");
+        let directory = std::env::temp_dir().join(format!("awaitty-cat-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let other = directory.join("cat");
         fs::copy(&cat, &other).unwrap();
         fs::set_permissions(&other, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(!secret.allows(Some(&other)), "other users can write it");
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Serves a host: on standard input and output or over HTTP, and always on a socket for the programs in its terminals. Ends
-//! all programs when serving ends.
+//! Serves a host: on standard input and output or over HTTP, and always on a socket for the programs in its terminals.
+//! Ends all programs when serving ends.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The terminals of a server, with the settings of its operator: policy, secrets, limits, and folders for files.
+//! The terminals of a server, with the settings of its operator: policy, secrets, limits, and directories for files.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub use awaitty_terminal::terminals::*;
 use serde_json::Value;
 
-use crate::files::AllowedFolders;
+use crate::files::AllowedDirectories;
 use crate::operator::Policy;
 use crate::policy::limits;
 use crate::secrets::{Secret, Secrets};
@@ -35,8 +35,8 @@ pub struct Settings {
     pub policy: Policy,
     /// The secrets that may be typed.
     pub secrets: Secrets,
-    /// The folders in which files may be written.
-    pub folders: AllowedFolders,
+    /// The directories in which files may be written.
+    pub directories: AllowedDirectories,
 }
 
 /// The terminals of a server with its settings. Dereferences to [`Terminals`].
@@ -45,7 +45,7 @@ pub struct Sessions {
     terminals: Arc<Terminals>,
     policy: Policy,
     secrets: Secrets,
-    folders: AllowedFolders,
+    directories: AllowedDirectories,
 }
 
 impl Default for Sessions {
@@ -65,14 +65,14 @@ impl Deref for Sessions {
 impl Sessions {
     /// Creates an empty set of sessions.
     pub fn new(settings: Settings) -> Sessions {
-        let Settings { answers_checksums, tmux_servers, policy, secrets, folders } = settings;
+        let Settings { answers_checksums, tmux_servers, policy, secrets, directories } = settings;
         let terminals = Terminals::new(Config {
             limits: limits().of_terminals(),
             answers_checksums,
             rules: Arc::new(policy.clone()),
             tmux_servers,
         });
-        Sessions { terminals: Arc::new(terminals), policy, secrets, folders }
+        Sessions { terminals: Arc::new(terminals), policy, secrets, directories }
     }
 
     /// Returns the policy of the operator.
@@ -85,9 +85,9 @@ impl Sessions {
         self.secrets.get(name)
     }
 
-    /// Returns the folders in which files may be written.
-    pub fn folders(&self) -> &AllowedFolders {
-        &self.folders
+    /// Returns the directories in which files may be written.
+    pub fn directories(&self) -> &AllowedDirectories {
+        &self.directories
     }
 
     /// Removes the values of declared secrets from texts.

@@ -54,14 +54,15 @@ pub fn daemon_program_path() -> io::Result<PathBuf> {
 /// # Errors
 /// As [`runtime_dir`].
 pub fn program_path() -> io::Result<PathBuf> {
-    let folder = runtime_dir()?;
-    remove_stale(&folder);
-    Ok(folder.join(format!("{SERVER_SOCKET}{}.sock", rustix::process::getpid().as_raw_nonzero())))
+    let directory = runtime_dir()?;
+    remove_stale(&directory);
+    Ok(directory
+        .join(format!("{SERVER_SOCKET}{}.sock", rustix::process::getpid().as_raw_nonzero())))
 }
 
 /// Removes the sockets of killed servers: no process has the PID in their name.
-fn remove_stale(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+fn remove_stale(directory: &Path) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(SERVER_SOCKET).and_then(|rest| rest.strip_suffix(".sock"));
         if pid.is_some_and(|pid| !pid.parse().is_ok_and(proc::exists)) {
@@ -72,7 +73,8 @@ fn remove_stale(folder: &Path) {
 
 /// Returns the sockets of the user's other servers on which channels can be signalled.
 pub fn others(own: &Path) -> Vec<PathBuf> {
-    let Some(folder) = own.parent().and_then(|folder| std::fs::read_dir(folder).ok()) else {
+    let Some(directory) = own.parent().and_then(|directory| std::fs::read_dir(directory).ok())
+    else {
         return Vec::new();
     };
     let is_server = |name: &str| {
@@ -81,7 +83,7 @@ pub fn others(own: &Path) -> Vec<PathBuf> {
     let is_other = |path: &PathBuf| {
         path.file_name().and_then(OsStr::to_str).is_some_and(is_server) && path != own
     };
-    folder.flatten().map(|entry| entry.path()).filter(is_other).collect()
+    directory.flatten().map(|entry| entry.path()).filter(is_other).collect()
 }
 
 /// Kinds of clients, each with its own socket.

@@ -269,6 +269,7 @@ async fn a_panicked_task_ends_only_its_session() {
     call(&sessions, "list_sessions", json!({"tmux": false})).await.unwrap();
     // The program ignores SIGHUP. Closing the session kills it, and no zombie remains.
     call(&sessions, "close_session", json!({"session_id": "s1", "grace_ms": 0})).await.unwrap();
+    processes::become_reaper();
     processes::reap_orphans();
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     sessions.shut_down().await;

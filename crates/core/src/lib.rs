@@ -1,4 +1,5 @@
-//! The core of awaitty, without I/O: a terminal whose cells know when they were drawn, its frames, and the waits for them.
+//! The core of awaitty, without I/O: a terminal whose cells know when they were drawn, its frames, and the waits for
+//! them.
 //!
 //! # Data flow
 //!
@@ -22,28 +23,32 @@
 //!
 //! # Glossary
 //!
+//! - **terminal**: a PTY or a tmux pane, its program and its screen. The tools call it a **session**; the sessions of
+//!   the kernel are called *POSIX sessions*.
+//! - **tag**: an entry in the environment of a terminal's processes, by which they are found.
 //! - **screen**: the visible rows of a terminal, parsed.
-//! - **drawn**: a cell is drawn when the program writes or erases it, even if it looks the same after that. Scrolling moves
-//!   cells and does not draw them.
+//! - **drawn**: a cell is drawn when the program writes or erases it, even if it looks the same after that. Scrolling
+//!   moves cells and does not draw them.
 //! - **tick**: a counter that grows each time everything drawn so far has been recorded: when a frame is taken, an
 //!   anchor is set, or the output of a command starts. Each cell has the tick at which it was last drawn, so *drawn
 //!   since* is a comparison.
 //! - **echo**: the cells in which the terminal or a line editor shows the input. They count as never drawn.
-//! - **line**: the absolute number of a row; 1 is the first line that the terminal had. A line keeps its number while it
-//!   scrolls and after it has left the screen.
+//! - **line**: the absolute number of a row; 1 is the first line that the terminal had. A line keeps its number while
+//!   it scrolls and after it has left the screen.
 //! - **update**: a synchronized update (mode 2026): the program marks the start and the end of output that must be
 //!   shown at once.
 //! - **frame**: an immutable snapshot of the screen at a moment at which it was complete.
 //! - **transient frame**: a snapshot just before text disappeared that was drawn after the last frame.
 //! - **seq**: the number of a frame. It grows by one, and only when something visible changed.
-//! - **wait**: a request to report when a condition holds. It ends once: met, timed out, exited or closed.
+//! - **wait**: a request to report when a condition holds. It ends once, as met, timed out, exited or closed, unless it
+//!   is cancelled.
 //! - **condition**: the predicate that ends a wait, such as text that matches a pattern. It is *judged* at events.
 //! - **anchor**: the moment at which a wait starts to count events, such as the last input.
 //! - **fresh**, **stale**: a match is fresh if one of its cells was drawn since the anchor, and stale otherwise.
 //! - **held**: a wait that starts before all of its input is written is held: it cannot end before that.
 //! - **foreground job**: the process group that has the terminal. The driver *samples* its activity.
-//! - **mark**: an OSC 133 sequence by which a shell reports where a prompt, a command or its output starts or ends. It counts
-//!   only with the nonce of a trusted shell.
+//! - **mark**: an OSC 133 sequence by which a shell reports where a prompt, a command or its output starts or ends. It
+//!   counts only with the nonce of a trusted shell.
 //! - **command**: the text that a shell runs between two prompts. A *delivered* command was sent by us, a *typed* one
 //!   was not.
 //! - **sentinel**: a delivered command that prints its own marks, for a shell without our script.

@@ -1,4 +1,5 @@
-//! Waits that depend on the activity of the foreground job, and on input that is written in parts, on a simulated clock.
+//! Waits that depend on the activity of the foreground job, and on input that is written in parts, on a simulated
+//! clock.
 //!
 //! The numbers in the test names are the sections of docs/waits.md.
 

@@ -93,15 +93,15 @@ const TOKENS: &[&[u8]] = &[
     b"\x1b[8;9;2t",
 ];
 
-fn folder(name: &str) -> PathBuf {
+fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
 /// Returns the cases to mutate: the stored ones, and the recordings, each preceded by its size.
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> =
-        engine::stored_cases(&folder("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
-    let recorded = fs::read_dir(folder("recorded")).expect("the folder of recordings exists");
+        engine::stored_cases(&directory("fuzz/bytes")).into_iter().map(|(_, case)| case).collect();
+    let recorded = fs::read_dir(directory("recorded")).expect("the directory of recordings exists");
     let mut recorded: Vec<PathBuf> = recorded.flatten().map(|entry| entry.path()).collect();
     recorded.sort();
     seeds.extend(recorded.into_iter().map(|path| {
@@ -177,5 +177,5 @@ fn check_size(steps: &[Step]) {
 #[test]
 fn no_stream_breaks_the_terminal() {
     let seeds = seeds();
-    engine::fuzz(&folder("fuzz/bytes"), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);
+    engine::fuzz(&directory("fuzz/bytes"), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);
 }

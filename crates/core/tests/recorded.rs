@@ -1,4 +1,4 @@
-//! Output of real programs, recorded by `scripts/record`. Each folder in `tests/recorded` is a test case.
+//! Output of real programs, recorded by `scripts/record`. Each directory in `tests/recorded` is a test case.
 //!
 //! `bytes` is the output, `size` the terminal's columns and rows, `screen` the text that another terminal showed. The
 //! optional file `before` is the number of bytes before the last key, for tests of the changes that this key made.
@@ -21,12 +21,12 @@ struct Recording {
     before: Option<usize>,
 }
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
 }
 
 fn recording(name: &str) -> Recording {
-    let read = |file: &str| fs::read(folder().join(name).join(file));
+    let read = |file: &str| fs::read(directory().join(name).join(file));
     let text = |file: &str| String::from_utf8(read(file).unwrap()).unwrap();
     let size = text("size");
     let (cols, rows) = size.trim().split_once(' ').unwrap();
@@ -44,7 +44,7 @@ fn recording(name: &str) -> Recording {
 }
 
 fn all() -> Vec<Recording> {
-    let mut names: Vec<String> = fs::read_dir(folder())
+    let mut names: Vec<String> = fs::read_dir(directory())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();

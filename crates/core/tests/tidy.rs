@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 /// Maximum lines of code in a file. It leaves room for the tables of sequences.
 const FILE_LINES_MAX: usize = 450;
 
+/// Maximum columns of a line of prose: two files fit beside each other on a wide screen.
+const COLUMNS_MAX: usize = 120;
+
 /// Maximum lines of a function: one screen.
 const FUNCTION_LINES_MAX: usize = 70;
 
@@ -14,10 +17,10 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns all files with an extension in a folder, except in folders of build output and recorded data.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+/// Returns all files with an extension in a directory, except in directories of build output and recorded data.
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let Ok(entries) = fs::read_dir(folder) else { return found };
+    let Ok(entries) = fs::read_dir(directory) else { return found };
     for entry in entries.flatten() {
         let path = entry.path();
         let name = entry.file_name();
@@ -90,6 +93,32 @@ fn files_and_functions_are_short() {
 }
 
 #[test]
+fn comments_and_documents_have_at_most_120_columns() {
+    let documents = files(&root(), "md").into_iter().map(|path| {
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        (path, text)
+    });
+    for (path, text) in sources().into_iter().chain(documents) {
+        let is_document = path.extension().is_some_and(|extension| extension == "md");
+        for (number, line) in text.lines().enumerate() {
+            // Tables and links cannot be wrapped.
+            let is_prose = if is_document {
+                !line.starts_with(['|', '<']) && !line.contains("](")
+            } else {
+                line.trim_start().starts_with("//")
+            };
+            let columns = line.chars().count();
+            assert!(
+                !is_prose || columns <= COLUMNS_MAX,
+                "{}:{} has {columns} columns",
+                path.display(),
+                number + 1
+            );
+        }
+    }
+}
+
+#[test]
 fn nothing_sleeps() {
     for (path, text) in sources() {
         if path.ends_with("tidy.rs") {
@@ -125,8 +154,8 @@ fn links_in_documents_have_targets() {
         let text = fs::read_to_string(&path).unwrap_or_default();
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            assert!(folder.join(target).exists(), "{}: {target}", path.display());
+            let directory = path.parent().unwrap_or(Path::new("."));
+            assert!(directory.join(target).exists(), "{}: {target}", path.display());
         }
     }
 }
@@ -323,9 +352,9 @@ const BANNED: [(&str, &str); 43] = [
 fn text_is_plain_technical_english() {
     let mut found = Vec::new();
     let mut texts: Vec<PathBuf> = Vec::new();
-    for folder in ["crates", "benches", "scripts", "docs"] {
+    for directory in ["crates", "benches", "scripts", "docs"] {
         for extension in ["rs", "py", "md", "mjs", "js", "toml"] {
-            texts.extend(files(&root().join(folder), extension));
+            texts.extend(files(&root().join(directory), extension));
         }
     }
     texts.extend(

@@ -221,7 +221,7 @@ mod tests {
     fn a_journal_over_the_limit_is_rewritten() {
         let path = std::env::temp_dir().join(format!("awaitty-long-{}", std::process::id()));
         let signals = Signals::default();
-        signals.keep_journal(&path).expect("the folder is there");
+        signals.keep_journal(&path).expect("the directory is there");
         let long = || Signal { message: Some("m".repeat(4096)), ..Signal::default() };
         let len = || std::fs::metadata(&path).expect("it is there").len();
         let mut longest = 0;
@@ -233,7 +233,7 @@ mod tests {
         assert!(longest > JOURNAL_MAX && longest <= JOURNAL_MAX + 5_000, "{longest}");
         assert!(len() < 100_000);
         let again = Signals::default();
-        again.keep_journal(&path).expect("the folder is there");
+        again.keep_journal(&path).expect("the directory is there");
         assert_eq!(again.count("a"), signals.count("a"));
         std::fs::remove_file(&path).expect("it is there");
     }
@@ -243,7 +243,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("awaitty-journal-{}", std::process::id()));
         let restored = || {
             let signals = Signals::default();
-            signals.keep_journal(&path).expect("the folder is there");
+            signals.keep_journal(&path).expect("the directory is there");
             signals
         };
         let signal = |status| Signal { status: Some(status), ..Signal::default() };

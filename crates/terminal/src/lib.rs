@@ -25,7 +25,7 @@
 //!
 //! Each terminal is a task ([`terminal`]) that owns a parsed screen (`awaitty-core`) and its [`io`]. Calls run as
 //! closures on that task, so checking a condition and registering a wait are one step. [`platform`] is the only place
-//! with OS-specific calls.
+//! with calls that only Linux has; the rest needs POSIX.
 
 pub mod blocking;
 pub mod channels;

@@ -47,7 +47,8 @@ use crate::terminal::{Driver, Options, ProgramSetup};
 pub struct Config {
     /// The limits.
     pub limits: Limits,
-    /// Whether terminals answer checksum requests (DECRQCRA), with which a program can read text that another one printed.
+    /// Whether terminals answer checksum requests (DECRQCRA), with which a program can read text that another one
+    /// printed.
     pub answers_checksums: bool,
     /// The rules that a host enforces, such as an operator's policy.
     pub rules: Arc<dyn Rules>,
@@ -66,8 +67,8 @@ impl Default for Config {
     }
 }
 
-/// Number of the newest set in this process. The marks of terminals contain it, because the processes of a terminal are
-/// found by its mark, and the IDs of two sets are equal.
+/// Number of the newest set in this process. It is part of the tag of each terminal, because IDs are unique only within
+/// a set: each set counts from `s1`.
 static LAST_SET: AtomicU64 = AtomicU64::new(0);
 
 /// A set of terminals.
@@ -88,9 +89,9 @@ pub struct Terminals {
     pub tmux_channels: tmux::channels::Waiters,
     /// The socket of the server for programs in the terminals, once it listens.
     socket: OnceLock<PathBuf>,
-    /// The file of session leaders, which a server reads after another one was killed.
+    /// The file of session leaders, which the next server reads if this one is killed.
     leaders: OnceLock<LeadersFile>,
-    /// Held while a pane is attached.
+    /// Held while attaching to a pane.
     attaching: tokio::sync::Mutex<()>,
 }
 
@@ -178,7 +179,7 @@ impl Terminals {
         }
     }
 
-    /// Returns the listed terminal of an ID or a name; without either, the only one.
+    /// Returns the terminal with an ID or a name; without `id`, the only one in the set.
     fn known(&self, id: Option<&str>) -> Result<Arc<Entry>, ToolError> {
         let entries = self.lock();
         let found = match id {
@@ -222,18 +223,18 @@ impl Terminals {
         self.check_room(entries, &spec)?;
         let id = format!("s{}", self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         self.rules().check_seeing(&names_of(&id, spec.name.as_deref()))?;
-        let mark = format!(
+        let tag = format!(
             "{SESSION_VARIABLE}={}.{}-{id}",
             rustix::process::getpid().as_raw_nonzero(),
             self.set
         );
         let integration = integration(&spec);
-        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.rules())?;
+        let start = resolve(&spec, &tag, self.socket.get(), integration.as_ref(), self.rules())?;
         let recorder = spec.recorder(&id, self.limits())?;
         let start = || {
             let pty = Pty::start(&start)?;
             let pid = pty.pid();
-            orphans::add_terminal(&mark, pid, pty.terminal());
+            orphans::add_terminal(&tag, pid, pty.terminal());
             Ok((pty, pid))
         };
         let pty = processes::register(start).map_err(|error| {
@@ -259,7 +260,7 @@ impl Terminals {
             scrollback,
             handle,
             people: People::default(),
-            mark,
+            tag,
             image,
             pane: None,
             spec: Some(spec),
@@ -281,8 +282,9 @@ impl Terminals {
         });
     }
 
-    /// Ends the program of a terminal and everything that it started, or detaches from a tmux pane. Removes the terminal from
-    /// the set unless `keep` is true. Continues even if the caller drops the future. Returns the processes that survived.
+    /// Ends the program of a terminal and everything that it started, or detaches from a tmux pane. Removes the
+    /// terminal from the set unless `keep` is true. Continues even if the caller drops the future. Returns the
+    /// processes that survived.
     pub async fn close(
         self: &Arc<Self>,
         entry: &Arc<Entry>,
@@ -304,7 +306,7 @@ impl Terminals {
             survivors
         };
         let closed = tokio::spawn(close).await;
-        // After a panic nothing was ended, so the caller must not get a result.
+        // After a panic it is unknown which processes still run, so the caller gets the panic instead of a result.
         closed.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
     }
 
@@ -339,7 +341,7 @@ impl Terminals {
     }
 }
 
-/// Returns the wall-clock time in milliseconds since 1970, for display. No wait depends on it.
+/// Returns the wall-clock time in milliseconds since the Unix epoch, for display. No wait depends on it.
 #[expect(clippy::disallowed_methods, reason = "people read when a session was started")]
 pub fn wall_clock_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);

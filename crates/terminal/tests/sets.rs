@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awaitty_core::{Condition, Outcome, Since, Spec};
+use awaitty_terminal::platform::exit_watch::ExitWatch;
 use awaitty_terminal::terminals::{Ending, Entry, IfExists, SpawnSpec, Terminals};
 use rustix::process::Signal;
 
@@ -41,4 +42,16 @@ async fn closing_a_terminal_leaves_one_of_the_same_name_in_another_set_alone() {
     for set in sets {
         set.shut_down().await;
     }
+}
+
+#[tokio::test]
+async fn closing_a_terminal_does_not_reap_children_of_the_host() {
+    let mut child = std::process::Command::new("sh").args(["-c", "exit 7"]).spawn().unwrap();
+    let pid = rustix::process::Pid::from_child(&child);
+    ExitWatch::new(pid).unwrap().exited().await.unwrap();
+    let set = Arc::new(Terminals::default());
+    let entry = spawn(&set, "any").await;
+    set.close(&entry, Ending::Kill(Signal::KILL, Duration::ZERO), false).await;
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    set.shut_down().await;
 }

@@ -1,7 +1,7 @@
 //! Tickets of the live page, and the proof by which the page authenticates the server.
 //!
 //! A page outlives its server, and then another program may listen on the same port. So the page never sends a token.
-//! It sends a nonce, and the server proves by HMAC that it knows the token. Only then the page sends a ticket.
+//! It sends a nonce, and the server proves by HMAC that it knows the token. Only then does the page send a ticket.
 //!
 //! Proof and ticket are derived from a key. The key is derived from a token, the ID of the server run and the address.
 //! So a ticket is invalid in another run and at another address. The key is never sent, so a program that has seen a
@@ -33,7 +33,7 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    /// Creates a run with a new page token, beside the tokens that are valid for MCP, too.
+    /// Creates the tickets of a new run. `token` and `read_token` are also valid for MCP; the page token is new.
     ///
     /// # Errors
     /// If the kernel provides no random bytes.
@@ -72,7 +72,7 @@ impl Tickets {
         Some(json!({"run": self.run, "proofs": proofs}))
     }
 
-    /// Returns the keys for the host name of a request. Browsers lower-case it in the page's address.
+    /// Returns the keys for the `Host` header of a request. Browsers lower-case it in the page's address.
     fn keys(&self, host: &str) -> impl Iterator<Item = (String, TokenAccess)> {
         let text = format!("awaitty page key\n{}\n{}", self.run, host.to_ascii_lowercase());
         self.tokens.iter().map(move |(token, right)| (hmac_hex(token, &text), *right))

@@ -299,8 +299,8 @@ mod tests {
 
     #[tokio::test]
     async fn entries_are_appended_to_a_private_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.log");
         fs::write(&path, "{\"tool\":\"old\"}\n").unwrap();
         let log = AuditLog::open(&path).unwrap();
         log.write(entry("spawn"));
@@ -313,29 +313,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_is_rotated_at_its_limit_and_only_the_newest_are_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.log");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("audit.log");
         let line = serde_json::to_string(&entry("x")).unwrap().len() as u64 + 1;
         let log = AuditLog::with_limits(&path, 100, 2 * line).unwrap();
         for _ in 0..2 {
             log.write(entry("x"));
         }
         log.finish().await;
-        assert_eq!((lines(&path).len(), fs::read_dir(folder.path()).unwrap().count()), (2, 1));
+        assert_eq!((lines(&path).len(), fs::read_dir(directory.path()).unwrap().count()), (2, 1));
         for _ in 0..2 * ROTATED_MAX + 1 {
             log.write(entry("y"));
         }
         log.finish().await;
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1 + ROTATED_MAX as usize);
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1 + ROTATED_MAX as usize);
         assert_eq!(lines(&path).len(), 1);
-        let oldest = lines(&folder.path().join(format!("audit.log.{ROTATED_MAX}")));
+        let oldest = lines(&directory.path().join(format!("audit.log.{ROTATED_MAX}")));
         assert!(oldest.iter().all(|line| line["tool"] == "y"), "{oldest:?}");
     }
 
     #[tokio::test]
     async fn a_full_queue_drops_and_counts_entries() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pipe");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe");
         rustix::fs::mknodat(
             rustix::fs::CWD,
             &path,

@@ -30,7 +30,7 @@ impl Globs {
         Globs::compile(texts, |text| Ok(vec![matcher(text, false)?]))
     }
 
-    /// Compiles patterns for absolute paths, in which `*` matches within a folder and `**` across folders.
+    /// Compiles patterns for absolute paths, in which `*` matches within a directory and `**` across directories.
     pub(super) fn of_paths(texts: Vec<String>) -> anyhow::Result<Globs> {
         Globs::compile(texts, path_matchers)
     }
@@ -119,8 +119,10 @@ fn path_matchers(text: &str) -> anyhow::Result<Vec<GlobMatcher>> {
     };
     ensure!(text.starts_with('/'), "it is not an absolute path, such as /usr/bin/git or ~/src/**");
     let mut texts = vec![text.clone()];
-    // A folder whose contents match matches as well.
-    texts.extend(text.strip_suffix("/**").filter(|folder| !folder.is_empty()).map(str::to_owned));
+    // A directory whose contents match matches as well.
+    texts.extend(
+        text.strip_suffix("/**").filter(|directory| !directory.is_empty()).map(str::to_owned),
+    );
     let resolved: Vec<String> = texts.iter().filter_map(|text| resolved(text)).collect();
     texts.extend(resolved);
     texts.dedup();
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stays_within_a_folder_and_two_cross_folders() {
+    fn a_star_stays_within_a_directory_and_two_cross_directories() {
         let globs = Globs::of_paths(texts(&["/a/*.txt", "/b/**"])).unwrap();
         for (path, is_match) in [
             ("/a/x.txt", true),
@@ -175,17 +177,17 @@ mod tests {
 
     #[test]
     fn the_literal_part_of_a_pattern_is_resolved() {
-        let folder = std::env::temp_dir().join(format!("awaitty-globs-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("real")).unwrap();
-        let _ = std::os::unix::fs::symlink("real", folder.join("link"));
-        let real = folder.join("real").canonicalize().unwrap();
+        let directory = std::env::temp_dir().join(format!("awaitty-globs-{}", std::process::id()));
+        std::fs::create_dir_all(directory.join("real")).unwrap();
+        let _ = std::os::unix::fs::symlink("real", directory.join("link"));
+        let real = directory.join("real").canonicalize().unwrap();
         for pattern in ["link/*", "link/**", "link/x"] {
             let _ = std::fs::write(real.join("x"), "");
-            let text = folder.join(pattern).to_str().unwrap().to_owned();
+            let text = directory.join(pattern).to_str().unwrap().to_owned();
             let globs = Globs::of_paths(vec![text]).unwrap();
             assert!(globs.matches(&[real.join("x")]), "{pattern}");
         }
-        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

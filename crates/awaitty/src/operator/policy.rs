@@ -99,11 +99,11 @@ impl Policy {
         let text = fs::read_to_string(path).with_context(named)?;
         let file: File = toml::from_str(&text)
             .map_err(|error| anyhow::anyhow!("{}: {}", named(), error.to_string().trim_end()))?;
-        let folder = std::path::absolute(path)?.parent().map(Path::to_owned).unwrap_or_default();
-        Policy::new(file, &folder).with_context(named)
+        let directory = std::path::absolute(path)?.parent().map(Path::to_owned).unwrap_or_default();
+        Policy::new(file, &directory).with_context(named)
     }
 
-    fn new(file: File, folder: &Path) -> anyhow::Result<Policy> {
+    fn new(file: File, directory: &Path) -> anyhow::Result<Policy> {
         let names = |key: &'static str, texts| Globs::of_names(texts).context(key);
         let tools = ToolRules {
             allow: file.tools.allow.map(|texts| names("tools.allow", texts)).transpose()?,
@@ -126,7 +126,7 @@ impl Policy {
             act: file.sessions.act.map(|texts| names("sessions.type", texts)).transpose()?,
         };
         let spawn = SpawnRules::new(file.spawn)?;
-        let audit = file.audit.file.map(|file| folder.join(file));
+        let audit = file.audit.file.map(|file| directory.join(file));
         Ok(Policy { spawn, tools, sessions, limits: file.limits, audit })
     }
 
@@ -319,20 +319,21 @@ mod tests {
 
     #[test]
     fn the_examples_are_valid() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policies");
-        let observer = Policy::load(&folder.join("observer.toml")).unwrap();
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policies");
+        let observer = Policy::load(&directory.join("observer.toml")).unwrap();
         assert!(observer.check_tool("spawn").is_err() && observer.check_tool("snapshot").is_ok());
         assert!(observer.check_seeing(&["tmux:%3"]).is_ok());
         assert!(observer.check_typing(&["tmux:%3"]).is_err());
-        let workstation = Policy::load(&folder.join("workstation.toml")).unwrap();
+        let workstation = Policy::load(&directory.join("workstation.toml")).unwrap();
         let home = std::env::home_dir().unwrap();
-        let check = |program, folder: &Path| workstation.spawn.check(Path::new(program), folder);
+        let check =
+            |program, directory: &Path| workstation.spawn.check(Path::new(program), directory);
         assert!(check("/bin/sh", &home.join("src/x")).is_ok());
         assert!(check("/bin/sh", &home).is_err() && check("/bin/nc", &home.join("src")).is_err());
     }
 
     #[test]
-    fn a_file_has_a_limit_and_paths_in_it_are_relative_to_its_folder() {
+    fn a_file_has_a_limit_and_paths_in_it_are_relative_to_its_directory() {
         let path = std::env::temp_dir().join(format!("awaitty-policy-{}.toml", std::process::id()));
         let size = usize::try_from(FILE_BYTES_MAX).unwrap();
         let rule = "[audit]\nfile = \"a.log\"\n";

@@ -1,4 +1,4 @@
-//! Rules for started programs: executable, working directory, environment, and a wrapping command.
+//! Rules for started programs: executable, working directory, environment, and a wrapper command.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use awaitty_terminal::ToolError;
 const MINIMAL_ENV: [&str; 9] =
     ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR"];
 
-/// Words of a wrapping command; enough for a long sandbox command.
+/// Words of a wrapper command; enough for a long sandbox command.
 const WRAP_WORDS_MAX: usize = 1_000;
 
 /// The rules of `[spawn]`.
@@ -81,11 +81,11 @@ impl SpawnRules {
         })
     }
 
-    /// Checks that a program may be started in a folder. `program` is the resolved path of the command.
+    /// Checks that a program may be started in a directory. `program` is the resolved path of the command.
     ///
     /// # Errors
     /// If it may not.
-    pub(crate) fn check(&self, program: &Path, folder: &Path) -> Result<(), ToolError> {
+    pub(crate) fn check(&self, program: &Path, directory: &Path) -> Result<(), ToolError> {
         // A file that disappears before the start cannot be started.
         let real = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
         let shown = real.display();
@@ -115,11 +115,11 @@ impl SpawnRules {
                 &allowed,
             ));
         }
-        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
         match &self.dirs {
-            Some(dirs) if !dirs.matches(&[&folder]) => Err(denied(
-                &format!("cwd: spawn.dirs does not contain {}", folder.display()),
-                &format!("these folders are allowed: {}", dirs.describe()),
+            Some(dirs) if !dirs.matches(&[&directory]) => Err(denied(
+                &format!("cwd: spawn.dirs does not contain {}", directory.display()),
+                &format!("these directories are allowed: {}", dirs.describe()),
             )),
             _ => Ok(()),
         }
@@ -139,7 +139,7 @@ impl SpawnRules {
         }
     }
 
-    /// Returns the wrapping command and the path of its program.
+    /// Returns the wrapper command and the path of its program.
     ///
     /// # Errors
     /// If the program does not exist any more.
@@ -153,7 +153,7 @@ impl SpawnRules {
         Ok(Some((found, &self.wrap)))
     }
 
-    /// Returns whether there is a wrapping command.
+    /// Returns whether there is a wrapper command.
     pub(crate) fn is_wrapped(&self) -> bool {
         !self.wrap.is_empty()
     }
@@ -183,7 +183,8 @@ fn find_in_path(name: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &PathBuf| {
         path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
     };
-    let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(is_program)?;
+    let found =
+        std::env::split_paths(&path).map(|directory| directory.join(name)).find(is_program)?;
     fs::canonicalize(found).ok()
 }
 
@@ -203,39 +204,42 @@ mod tests {
         rules.check(Path::new(program), Path::new("/")).is_ok()
     }
 
-    fn path_in(folder: &TempDir, name: &str) -> String {
-        folder.path().join(name).to_str().unwrap().to_owned()
+    fn path_in(directory: &TempDir, name: &str) -> String {
+        directory.path().join(name).to_str().unwrap().to_owned()
     }
 
     #[test]
     fn links_to_programs_are_resolved() {
-        let folder = tempfile::tempdir().unwrap();
-        symlink("/bin/sh", path_in(&folder, "harmless")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        symlink("/bin/sh", path_in(&directory, "harmless")).unwrap();
         let denies_shells = rules("deny = [\"/bin/sh\"]");
         assert!(!is_allowed(&denies_shells, "/bin/sh"));
-        assert!(!is_allowed(&denies_shells, &path_in(&folder, "harmless")));
-        let up = path_in(&folder, "../").clone() + "../../bin/sh";
+        assert!(!is_allowed(&denies_shells, &path_in(&directory, "harmless")));
+        let up = path_in(&directory, "../").clone() + "../../bin/sh";
         assert!(!is_allowed(&denies_shells, &up), "{up}");
         // Matches the name of the link and of its target.
         let real = fs::canonicalize("/bin/sh").unwrap();
         let name = real.file_name().unwrap().to_str().unwrap();
-        assert!(!is_allowed(&rules(&format!("deny = [{name:?}]")), &path_in(&folder, "harmless")));
-        assert!(!is_allowed(&rules("deny = [\"harm*\"]"), &path_in(&folder, "harmless")));
-        let allows_folder = rules(&format!("allow = [\"{}/*\"]", folder.path().display()));
+        assert!(!is_allowed(
+            &rules(&format!("deny = [{name:?}]")),
+            &path_in(&directory, "harmless")
+        ));
+        assert!(!is_allowed(&rules("deny = [\"harm*\"]"), &path_in(&directory, "harmless")));
+        let allows_directory = rules(&format!("allow = [\"{}/*\"]", directory.path().display()));
         assert!(
-            !is_allowed(&allows_folder, &path_in(&folder, "harmless")),
+            !is_allowed(&allows_directory, &path_in(&directory, "harmless")),
             "a link leads out of it"
         );
-        assert!(is_allowed(&rules("allow = [\"/bin/sh\"]"), &path_in(&folder, "harmless")));
+        assert!(is_allowed(&rules("allow = [\"/bin/sh\"]"), &path_in(&directory, "harmless")));
     }
 
     #[test]
     fn a_bare_name_allows_only_the_program_in_the_server_path() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::copy("/bin/true", path_in(&folder, "sleep")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        fs::copy("/bin/true", path_in(&directory, "sleep")).unwrap();
         let allows_sleep = rules("allow = [\"sleep\"]");
         assert!(is_allowed(&allows_sleep, "/bin/sleep"));
-        assert!(!is_allowed(&allows_sleep, &path_in(&folder, "sleep")));
+        assert!(!is_allowed(&allows_sleep, &path_in(&directory, "sleep")));
         assert!(!is_allowed(&allows_sleep, "/bin/cat"));
         let error = allows_sleep.check(Path::new("/bin/cat"), Path::new("/")).unwrap_err();
         assert!(
@@ -245,15 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_compared_with_their_links_resolved() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir_all(path_in(&folder, "in/below")).unwrap();
-        symlink("/", path_in(&folder, "in/out")).unwrap();
-        let rules = rules(&format!("dirs = [\"{}/**\"]", path_in(&folder, "in")));
+    fn directories_are_compared_with_their_links_resolved() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir_all(path_in(&directory, "in/below")).unwrap();
+        symlink("/", path_in(&directory, "in/out")).unwrap();
+        let rules = rules(&format!("dirs = [\"{}/**\"]", path_in(&directory, "in")));
         let checked = |path: &str| rules.check(Path::new("/bin/sh"), Path::new(path)).is_ok();
-        assert!(checked(&path_in(&folder, "in")) && checked(&path_in(&folder, "in/below")));
+        assert!(checked(&path_in(&directory, "in")) && checked(&path_in(&directory, "in/below")));
         for path in ["in/out", "in/..", "in/below/../.."] {
-            assert!(!checked(&path_in(&folder, path)), "{path}");
+            assert!(!checked(&path_in(&directory, path)), "{path}");
         }
     }
 

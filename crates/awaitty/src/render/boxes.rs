@@ -18,7 +18,7 @@ const NONE: u8 = 0;
 const HEAVY: u8 = 2;
 const DOUBLE: u8 = 3;
 
-/// Line segments per curve: enough to style round at cell size.
+/// Line segments per curve: enough to look round at the size of a cell.
 const CURVE_STEPS: usize = 16;
 
 /// Returns the shapes of a character in U+2500 to U+257F.
@@ -49,8 +49,8 @@ fn arm(side: usize, arms: &[u8], pen: &Pen) -> Vec<Shape> {
     match own {
         NONE => Vec::new(),
         DOUBLE => {
-            // Each of the two lines ends at a double line on its side, at the centre for a single one, and goes around
-            // the corner if there is none.
+            // Each line stops at the near line of a double arm on its own side. If its side is empty and the other side
+            // is double, it runs on to the far line. It covers a light arm, and otherwise ends at the centre.
             let beyond = |near: u8, far: u8| match (near, far) {
                 (DOUBLE, _) => -gap + pen.light / 2.0,
                 (NONE, DOUBLE) => gap + pen.light / 2.0,
@@ -97,7 +97,8 @@ fn dashes(code: u32, pen: &Pen) -> Vec<Shape> {
         .collect()
 }
 
-/// Returns a quarter of an ellipse between the middles of two sides, as a band of the line's width.
+/// Returns a rounded corner between the middles of two sides: a quarter circle that straight lines extend, as thick as
+/// a light line.
 fn arc(code: u32, pen: &Pen) -> Shape {
     let (to_right, to_bottom) = match code {
         0x256d => (true, true),

@@ -31,7 +31,7 @@ pub(super) fn polygon(corners: Vec<[f32; 2]>) -> Shape {
     Shape::Polygon(corners)
 }
 
-/// The metrics of lines in a cell.
+/// The size of a cell and the thickness of its light lines, in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pen {
     /// Width of the cell.

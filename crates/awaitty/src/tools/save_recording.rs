@@ -89,7 +89,7 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
             let saved = record::export(recorded, format, &mut std::io::sink()).map_err(failed)?;
             return Ok((saved, None, note));
         };
-        let (path, saved) = context.sessions.folders().write_with(&path, |file| {
+        let (path, saved) = context.sessions.directories().write_with(&path, |file| {
             let mut file = BufWriter::new(file);
             let saved = record::export(recorded, format, &mut file)?;
             file.flush().map(|()| saved)

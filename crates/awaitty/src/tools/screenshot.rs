@@ -165,8 +165,9 @@ async fn run(
     // Drawing takes milliseconds, and the first time it may read the system's fonts.
     let drawn = tokio::task::spawn_blocking(move || {
         let picture = request.draw(&frame, cursor, colors).map_err(ToolError::argument)?;
-        let written =
-            path.map(|path| context.sessions.folders().write(&path, &picture.bytes)).transpose()?;
+        let written = path
+            .map(|path| context.sessions.directories().write(&path, &picture.bytes))
+            .transpose()?;
         Ok::<_, ToolError>((picture, written))
     });
     let (picture, written) =

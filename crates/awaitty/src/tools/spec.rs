@@ -1,7 +1,7 @@
 //! [`ToolSpec`]: every fact about a tool that is not its parameters, its result or its implementation.
 //!
-//! The MCP list, the subcommands, the rights of callers, backpressure and the list of running waits read these facts, so a
-//! tool states them once, in its own file.
+//! The MCP list, the subcommands, the rights of callers, backpressure and the list of running waits read these facts,
+//! so a tool states them once, in its own file.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// Its description for a model, in one or two sentences.
     pub description: &'static str,
-    /// What it changes.
+    /// Whether it changes anything.
     pub effect: Effect,
     /// When a call waits for an event.
     pub waits: Waits,
@@ -20,7 +20,8 @@ pub struct ToolSpec {
     pub is_core: bool,
     /// Who may call it besides the user.
     pub callers: Callers,
-    /// The parameters that the short list of `--tools core` describes although it does not describe them elsewhere.
+    /// Parameters that keep their description in the list of `--tools core`, which leaves it out for the same parameter
+    /// of other tools.
     pub described: &'static [&'static str],
     /// Whether its result may be a picture, which has no schema.
     pub returns_image: bool,
@@ -30,14 +31,14 @@ pub struct ToolSpec {
     pub describe_waits: fn(&Value) -> Vec<WaitDescription>,
 }
 
-/// What a tool changes.
+/// Whether a tool changes anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing.
+    /// It changes nothing.
     Reads,
-    /// It acts on a session.
+    /// It has an effect each time it is called: it starts a program, types, writes a file or signals.
     Acts,
-    /// It may end a program.
+    /// It ends a program. A second call has no further effect.
     Ends,
 }
 
@@ -52,16 +53,16 @@ pub enum Waits {
     With(&'static [&'static str]),
 }
 
-/// Callers with limited rights that may call a tool.
+/// Callers besides the user that may call a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callers {
-    /// None.
+    /// No other caller.
     User,
     /// Holders of a read-only token.
     Readers,
     /// Programs in a terminal.
     Programs,
-    /// Both. A program gets its own session only.
+    /// Holders of a read-only token, and programs for their own session.
     ReadersAndPrograms,
 }
 
@@ -88,8 +89,8 @@ pub struct WaitDescription {
 }
 
 impl ToolSpec {
-    /// Returns the facts about a tool that waits with the parameter `wait`, is not in the core list, is for the user only, and
-    /// has a subcommand without positional parameters.
+    /// Returns the facts about a tool that waits with the parameter `wait`, is not in the core list, is for the user
+    /// only, and has a subcommand without positional parameters.
     pub(super) const fn new(name: &'static str, description: &'static str, effect: Effect) -> Self {
         ToolSpec {
             name,

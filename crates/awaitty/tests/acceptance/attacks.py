@@ -20,8 +20,8 @@ STDIO = ("stdio",)  # These checks do not depend on the transport.
 @contextmanager
 def secrets_file(text, mode=0o600):
     """Writes a file of secrets. Yields its path."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-attack-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "secrets.toml")
+    with tempfile.TemporaryDirectory(prefix="awaitty-attack-", ignore_cleanup_errors=True) as directory:
+        path = os.path.join(directory, "secrets.toml")
         with open(path, "w", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.write(text)
         yield path
@@ -83,8 +83,8 @@ async def attack_by_another_program():
     real = os.path.realpath(PYTHON)
     text = f'bound = {{value = "{SECRET}", only = ["{real}"]}}\n'
     text += f'named = {{value = "{SECRET}", only = ["{os.path.basename(real)}"]}}\ncat = {{value = "{SECRET}", only = ["cat"]}}\n'
-    with secrets_file(text) as path, tempfile.TemporaryDirectory(prefix="awaitty-fake-") as folder:
-        fake = os.path.join(folder, "cat")
+    with secrets_file(text) as path, tempfile.TemporaryDirectory(prefix="awaitty-fake-") as directory:
+        fake = os.path.join(directory, "cat")
         shutil.copy(shutil.which("cat"), fake)
         os.chmod(fake, 0o777)
         async with connect("--secrets", path) as s:

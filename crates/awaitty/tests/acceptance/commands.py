@@ -232,9 +232,9 @@ async def empty_has_the_last_status(at):
 
 
 async def cd(at):
-    for folder in (os.path.join(at.home, FOLDER), at.home):
-        expect((await at.run(f"cd '{folder}'"))["cwd"] == folder, f"cwd {folder}", folder)
-        expect((await at.run("pwd", 0, folder))["cwd"] == folder, f"cwd {folder}", folder)
+    for directory in (os.path.join(at.home, FOLDER), at.home):
+        expect((await at.run(f"cd '{directory}'"))["cwd"] == directory, f"cwd {directory}", directory)
+        expect((await at.run("pwd", 0, directory))["cwd"] == directory, f"cwd {directory}", directory)
 
 
 async def background(at):
@@ -349,27 +349,27 @@ async def nested(s, shell, env, outer=("bash", "--norc")):
 @asynccontextmanager
 async def sshd():
     """Starts a server on the loopback that accepts our key. Yields the ssh command line."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-sshd-") as folder:
+    with tempfile.TemporaryDirectory(prefix="awaitty-sshd-") as directory:
         for key in ("host", "user"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{folder}/{key}"], check=True)
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", f"{directory}/{key}"], check=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        with open(f"{folder}/config", "w") as config:
-            config.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile none\nStrictModes no\nUsePAM no\n"
-                         f"AuthorizedKeysFile {folder}/user.pub\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\n")
+        with open(f"{directory}/config", "w") as config:
+            config.write(f"Port {port}\nListenAddress 127.0.0.1\nHostKey {directory}/host\nPidFile none\nStrictModes no\nUsePAM no\n"
+                         f"AuthorizedKeysFile {directory}/user.pub\nPermitRootLogin yes\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\n")
         with suppress(OSError):
             os.makedirs("/run/sshd", exist_ok=True)  # required for privilege separation
-        with open(f"{folder}/log", "w+") as log:
+        with open(f"{directory}/log", "w+") as log:
             program = shutil.which("sshd") or "/usr/sbin/sshd"
-            server = subprocess.Popen([program, "-f", f"{folder}/config", "-D", "-e"], stderr=log)
+            server = subprocess.Popen([program, "-f", f"{directory}/config", "-D", "-e"], stderr=log)
             try:
                 until = time.monotonic() + 10
                 while "Server listening" not in open(log.name).read():
                     expect(server.poll() is None and time.monotonic() < until, "sshd to listen", open(log.name).read())
                     await asyncio.sleep(0.02)
                 options = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "IdentitiesOnly=yes")
-                yield ["ssh", "-tt", "-q", "-F", "none", "-p", str(port), "-i", f"{folder}/user",
+                yield ["ssh", "-tt", "-q", "-F", "none", "-p", str(port), "-i", f"{directory}/user",
                        *(word for option in options for word in ("-o", option)), "127.0.0.1"]
             finally:
                 server.terminate()
@@ -439,17 +439,17 @@ lists()
 
 
 # ------------------------------------------------------------------------------------ the home
-def contents(folder):
-    """Returns the contents of all files in a folder by relative path."""
+def contents(directory):
+    """Returns the contents of all files in a directory by relative path."""
     found = {}
-    for path, folders, files in os.walk(folder):
+    for path, directories, files in os.walk(directory):
         # fish parses manual pages in the background for minutes after its first start.
-        folders[:] = [name for name in folders if name != "generated_completions"]
-        for name in folders:
-            found[os.path.relpath(os.path.join(path, name), folder) + "/"] = b""
+        directories[:] = [name for name in directories if name != "generated_completions"]
+        for name in directories:
+            found[os.path.relpath(os.path.join(path, name), directory) + "/"] = b""
         for name in files:
             with open(os.path.join(path, name), "rb") as file:
-                found[os.path.relpath(file.name, folder)] = file.read()
+                found[os.path.relpath(file.name, directory)] = file.read()
     return found
 
 
@@ -561,8 +561,8 @@ def waiting():
         @check(limit=180, name=f"not_waiting_for_input_{name}")
         async def is_false(s, command=command):
             async def one(i):
-                with tempfile.TemporaryDirectory(prefix="awaitty-work-") as folder:
-                    sid = await s.spawn("bash", "--norc", cwd=folder)
+                with tempfile.TemporaryDirectory(prefix="awaitty-work-") as directory:
+                    sid = await s.spawn("bash", "--norc", cwd=directory)
                     fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}]), outcome="met")
                     result = await s.send(sid, f"{command}\n", wait={"ready": True, "timeout_ms": 700})
                     fields(result, outcome="timeout", waiting_for_input=False, evidence=None, at_prompt=False)

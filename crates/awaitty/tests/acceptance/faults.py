@@ -33,8 +33,8 @@ async def answers_soon(s, seconds=2.0):
     return result.took
 
 
-def private_folders():
-    """Creates folders for sockets and recordings. Returns their variables and a list of the files."""
+def private_directories():
+    """Creates directories for sockets and recordings. Returns their variables and a list of the files."""
     env = {"XDG_RUNTIME_DIR": tempfile.mkdtemp(prefix="awaitty-run-"), "AWAITTY_RECORDINGS": tempfile.mkdtemp(dir=HOME)}
     return env, lambda: sorted(os.listdir(os.path.join(env["XDG_RUNTIME_DIR"], "awaitty")))
 
@@ -145,8 +145,8 @@ async def the_last_of_many_resizes_wins(s):
 @check(limit=60, backends=PTY)
 async def failed_spawns_leak_nothing(s):
     """F11: the errors name their errno."""
-    folder = tempfile.mkdtemp(dir=HOME)
-    shebang, noexec, plain = (os.path.join(folder, name) for name in ("shebang", "noexec", "plain"))
+    directory = tempfile.mkdtemp(dir=HOME)
+    shebang, noexec, plain = (os.path.join(directory, name) for name in ("shebang", "noexec", "plain"))
     for path, text, mode in ((shebang, "#!/no/such/thing\n", 0o755), (noexec, "\0\1\2 not a program", 0o755), (plain, "x", 0o644)):
         with open(path, "w") as file:
             file.write(text)
@@ -154,7 +154,7 @@ async def failed_spawns_leak_nothing(s):
     await s.close(await s.sh("exec cat"))  # the first spawn opens descriptors that the server keeps
     start = s.figures()
     cases = [("ENOENT", {"command": shebang}), ("ENOEXEC", {"command": noexec}), ("ENOTDIR", {"command": "cat", "cwd": plain}),
-             ("ENOENT", {"command": "cat", "cwd": f"{folder}/nowhere"}), ("EACCES", {"command": plain}), ("EACCES", {"command": folder}),
+             ("ENOENT", {"command": "cat", "cwd": f"{directory}/nowhere"}), ("EACCES", {"command": plain}), ("EACCES", {"command": directory}),
              ("E2BIG", {"command": "echo", "args": ["x" * 200_000]}), ("ENOENT", {"command": "nowhere-to-be-found", "record": True})]
     for _ in range(times(100)):
         for name, arguments in cases:
@@ -188,8 +188,8 @@ async def a_fork_bomb_is_closed_with_its_session():
 @check(limit=120, server=False, backends=PTY, transports=STDIO)
 async def running_sessions_survive_descriptor_exhaustion():
     # The hard limit too, because the server raises its soft limit up to that.
-    folders, sockets = private_folders()
-    async with under("ulimit -n 64", env=folders) as s:
+    directories, sockets = private_directories()
+    async with under("ulimit -n 64", env=directories) as s:
         sids, stubborn = [], "trap '' HUP; echo UP; exec sleep 600"
         while True:
             result = await s.call("spawn", command="sh", args=["-c", stubborn if sids else "echo UP; exec cat"], env={"ACCEPTANCE_MARK": s.mark.decode()})
@@ -205,7 +205,7 @@ async def running_sessions_survive_descriptor_exhaustion():
         while (count := s.figures()["fds"]) < 64:
             expect(time.monotonic() < until, "no descriptor left", count)
             connections.append(socket.socket(socket.AF_UNIX))
-            connections[-1].connect(os.path.join(folders["XDG_RUNTIME_DIR"], "awaitty", sockets()[0]))
+            connections[-1].connect(os.path.join(directories["XDG_RUNTIME_DIR"], "awaitty", sockets()[0]))
             await asyncio.sleep(0.05)
         fields(await s.send(sids[0], "and still\n", wait={"text": "and still"}), found=True)
         # Closing needs descriptors to find the processes of a session. It must not report success while they run.
@@ -406,11 +406,11 @@ async def a_killed_client_leaves_nothing():
 
 
 # ------------------------------------------------------------------------------------ killed servers
-def printed(folder):
+def printed(directory):
     """Returns the recorded output of all sessions. The last line of a file may be cut."""
     found = []
-    for name in sorted(os.listdir(folder)):
-        head, *lines = open(os.path.join(folder, name)).read().split("\n")
+    for name in sorted(os.listdir(directory)):
+        head, *lines = open(os.path.join(directory, name)).read().split("\n")
         expect(not head or json.loads(head)["version"] == 3, "the head of an asciicast", head)
         found.append("".join(data for _, kind, data in map(json.loads, lines[:-1]) if kind == "o"))
     return found
@@ -427,7 +427,7 @@ async def command(env, *words):
 @check(limit=60, server=False, backends=PTY, transports=STDIO)
 async def a_killed_server_hangs_up_its_programs():
     """F15: SIGHUP ends the programs that do not ignore it, recordings are readable, and a new server starts."""
-    env, sockets = private_folders()
+    env, sockets = private_directories()
     mark = f"killed-server-{os.getpid()}"
     async with raw(env=env) as client:
         started = lambda id, script: client.call(id, "spawn", command="sh", args=["-c", script], env={"ACCEPTANCE_MARK": mark}, record=True, wait={"text": "UP"})
@@ -467,7 +467,7 @@ async def a_killed_server_hangs_up_its_programs():
 @check(limit=60, server=False, backends=PTY, transports=STDIO)
 async def a_killed_daemon_is_reported_and_replaced():
     """F15: all programs end, clients see the end, and the next call starts another daemon."""
-    env, sockets = private_folders()
+    env, sockets = private_directories()
     mark = f"killed-daemon-{os.getpid()}"
     try:
         async with raw("--daemon", env=env) as client:
@@ -502,7 +502,7 @@ def all_words():
 @check(limit=60, server=False, backends=PTY, transports=STDIO)
 async def a_killed_daemon_client_leaves_sessions_but_no_waits():
     """F57."""
-    env, _ = private_folders()
+    env, _ = private_directories()
     try:
         async with raw("--daemon", env=env) as client:
             await client.call(1, "spawn", command="cat", name="kept")
@@ -576,8 +576,8 @@ def non_reader_check(name, by_socket):
 
 
 def stop_reading(by_socket):
-    folder = tempfile.mkdtemp(dir=HOME)
-    env = {**os.environ, "HOME": HOME, "XDG_RUNTIME_DIR": folder}
+    directory = tempfile.mkdtemp(dir=HOME)
+    env = {**os.environ, "HOME": HOME, "XDG_RUNTIME_DIR": directory}
     words = [harness.SERVER, "mcp", "--socket-access", "full"]  # the socket client reads the screen of a session
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env)
     kb = lambda: int(open(f"/proc/{process.pid}/status").read().split("VmRSS:")[1].split()[0])
@@ -590,7 +590,7 @@ def stop_reading(by_socket):
         before = fds()
         if by_socket:
             end = socket.socket(socket.AF_UNIX)
-            end.connect(os.path.join(folder, "awaitty", f"mcp-{process.pid}.sock"))
+            end.connect(os.path.join(directory, "awaitty", f"mcp-{process.pid}.sock"))
             client = NonReader(end.fileno(), end.makefile("rb"))
         taken = client.flood(20_000)
         most = kb()

@@ -32,8 +32,8 @@ PYTHON = sys.executable
 HOME = tempfile.mkdtemp(prefix="awaitty-home-")  # shells write their history here only
 # Channel signals reach all servers of a user. Without a private directory, other servers would wake up ours.
 RUNTIME = os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="awaitty-run-")
-for _folder in (HOME, RUNTIME):
-    atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+for _directory in (HOME, RUNTIME):
+    atexit.register(shutil.rmtree, _directory, ignore_errors=True)
 CHECKS = []  # (name, time limit in seconds, function, whether it takes a server, backends, transports)
 
 
@@ -213,10 +213,10 @@ class Server:
 
     def descriptors(self):
         """Without TCP connections: their number depends on the connection pool of the HTTP client."""
-        folder, links = f"/proc/{self.pid}/fd", []
-        for name in os.listdir(folder):
+        directory, links = f"/proc/{self.pid}/fd", []
+        for name in os.listdir(directory):
             with suppress(OSError):
-                links.append(os.readlink(f"{folder}/{name}"))
+                links.append(os.readlink(f"{directory}/{name}"))
         with open("/proc/net/tcp") as table:
             tcp = {f"socket:[{line.split()[9]}]" for line in table.readlines()[1:]}
         return sum(link not in tcp for link in links)
@@ -253,8 +253,8 @@ async def over_stdio(flags, env, log):
 @asynccontextmanager
 async def serving(flags, env, log):
     """Starts `awaitty serve`. Yields its process, its URL and the header with its token."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-serve-") as folder:
-        token = os.path.join(folder, "token")
+    with tempfile.TemporaryDirectory(prefix="awaitty-serve-") as directory:
+        token = os.path.join(directory, "token")
         words = ["serve", "--json", "--token-file", token, *flags]
         env = {**get_default_environment(), **env}
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": log}

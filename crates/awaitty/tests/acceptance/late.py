@@ -186,8 +186,8 @@ async def late_ready_vim(s):
     """vim is ready when it has drawn the typed text."""
 
     async def one(i):
-        with tempfile.TemporaryDirectory(prefix="awaitty-late-", ignore_cleanup_errors=True) as folder:
-            sid = await s.spawn("vim", "--clean", "-n", os.path.join(folder, "file"))
+        with tempfile.TemporaryDirectory(prefix="awaitty-late-", ignore_cleanup_errors=True) as directory:
+            sid = await s.spawn("vim", "--clean", "-n", os.path.join(directory, "file"))
             fields(await s.ok("wait_for_any", waits=[{"session_id": sid, "ready": True}], timeout_ms=START_MS), outcome="met")
             result = await s.send(sid, f"ihello {i}", wait={"ready": True, "timeout_ms": ANSWER_MS})
             fields(result, outcome="met")
@@ -413,13 +413,13 @@ for _name, _question in QUESTIONS.items():
 
 @contextmanager
 def repository():
-    """Creates a repository with a file that has three changed hunks. Yields its folder and the variables for git."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-late-", ignore_cleanup_errors=True) as folder:
-        folder = os.path.realpath(folder)
+    """Creates a repository with a file that has three changed hunks. Yields its directory and the variables for git."""
+    with tempfile.TemporaryDirectory(prefix="awaitty-late-", ignore_cleanup_errors=True) as directory:
+        directory = os.path.realpath(directory)
         env = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_PAGER": "cat", "LC_ALL": "C.UTF-8"}
         lines = [f"line {n}\n" for n in range(1, 61)]
-        git = lambda *words: subprocess.run(["git", *words], cwd=folder, env={**os.environ, **env}, check=True, capture_output=True)
-        write = lambda: open(os.path.join(folder, "lines"), "w").writelines(lines)
+        git = lambda *words: subprocess.run(["git", *words], cwd=directory, env={**os.environ, **env}, check=True, capture_output=True)
+        write = lambda: open(os.path.join(directory, "lines"), "w").writelines(lines)
         git("init", "-q")
         write()
         git("add", "lines")
@@ -427,7 +427,7 @@ def repository():
         for n in (0, 29, 59):
             lines[n] = lines[n].replace("\n", "!\n")
         write()
-        yield folder, env
+        yield directory, env
 
 
 @check(limit=LIMIT_S, transports=STDIO)
@@ -435,8 +435,8 @@ async def late_asks_git_add(s):
     """Each answer leads to the next question. The last one ends the command."""
 
     async def one(_):
-        with repository() as (folder, env):
-            sid = await bash(s, cwd=folder, env=env)
+        with repository() as (directory, env):
+            sid = await bash(s, cwd=directory, env=env)
             result = await s.ok("run_command", session_id=sid, command="git add -p", timeout_ms=ANSWER_MS)
             id = asks(result, "Stage this hunk")
             for answer, number in (("n", 2), ("y", 3)):

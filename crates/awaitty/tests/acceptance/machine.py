@@ -28,9 +28,9 @@ CAT = "echo UP; exec cat"
 @asynccontextmanager
 async def under(words, *flags, outer="", env=None):
     """Starts a server from a shell that runs `words` first. `set -- COMMAND "$@"` in them makes COMMAND start it."""
-    folder = tempfile.mkdtemp(prefix="awaitty-under-")
-    os.chmod(folder, 0o755)
-    script, real = os.path.join(folder, "awaitty"), harness.SERVER
+    directory = tempfile.mkdtemp(prefix="awaitty-under-")
+    os.chmod(directory, 0o755)
+    script, real = os.path.join(directory, "awaitty"), harness.SERVER
     with open(script, "w") as file:
         whole = shlex.quote(f'set -- {shlex.quote(real)} "$@"\n{words}\nexec "$@"')
         file.write(f'#!/bin/sh\nexec {outer} bash -ec {whole} bash "$@"\n')
@@ -41,7 +41,7 @@ async def under(words, *flags, outer="", env=None):
             yield s
     finally:
         harness.SERVER = real
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def cannot_mount():
@@ -336,7 +336,7 @@ async def the_server_survives_a_memory_limit():
 # ------------------------------------------------------------------------------------ control groups
 @contextmanager
 def control_group(controller, limits):
-    """Creates a control group below our own with these limits {file: value}. Yields its folder, or "not run: why"."""
+    """Creates a control group below our own with these limits {file: value}. Yields its directory, or "not run: why"."""
     own = dict(line.split(":", 2)[1:] for line in open("/proc/self/cgroup").read().splitlines())
     if controller in own:
         parent = f"/sys/fs/cgroup/{controller}{own[controller]}"
@@ -543,8 +543,8 @@ async def wall_clock_jumps_move_no_wait():
     """F39: each read of the clock jumps a day forward or back."""
     if not shutil.which("cc"):
         return "not run: no C compiler"
-    folder = tempfile.mkdtemp(dir=HOME)
-    library = os.path.join(folder, "jumps.so")
+    directory = tempfile.mkdtemp(dir=HOME)
+    library = os.path.join(directory, "jumps.so")
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-x", "c", "-", "-o", library], input=SHIM.encode(), check=True)
     # Only the server; its programs run without the library.
     async with under(f'set -- env LD_PRELOAD={library} "$@"') as s:
@@ -566,7 +566,7 @@ async def wall_clock_jumps_move_no_wait():
         ending = await s.sh("echo UP; exec sleep 600", ttl_ms=500, env={"LD_PRELOAD": ""})
         result = fields(await s.ok("wait_for_exit", session_id=ending, timeout_ms=5000), exited=True)
         expect(0.3 < result.took < 2, "an end after 500 ms", {"took": result.took})
-        path = os.path.join(folder, "a.cast")
+        path = os.path.join(directory, "a.cast")
         fields(await s.ok("save_recording", session_id=sid, path=path), complete=True)
         head, *events = map(json.loads, open(path).read().splitlines())
         fields(head, version=3)  # the times are intervals since the previous event
@@ -627,8 +627,8 @@ async def a_full_disk_ends_only_the_recording():
     """F64."""
     if why := cannot_mount():
         return why
-    folder = tempfile.mkdtemp(dir=HOME)
-    async with under(f"mount -t tmpfs -o size=64k tmpfs {folder}", outer="unshare -m", env={"AWAITTY_RECORDINGS": folder}) as s:
+    directory = tempfile.mkdtemp(dir=HOME)
+    async with under(f"mount -t tmpfs -o size=64k tmpfs {directory}", outer="unshare -m", env={"AWAITTY_RECORDINGS": directory}) as s:
         return await recorded_until_cut(s)
 
 

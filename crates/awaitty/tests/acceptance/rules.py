@@ -16,13 +16,13 @@ from harness import HOME, PYTHON, begin, check, connect, expect, fields
 
 @asynccontextmanager
 async def ruled(rules, *flags, env=None):
-    """Starts a server with a policy. Yields it and the temporary folder of the policy."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-rules-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "policy.toml")
+    """Starts a server with a policy. Yields it and the temporary directory of the policy."""
+    with tempfile.TemporaryDirectory(prefix="awaitty-rules-", ignore_cleanup_errors=True) as directory:
+        path = os.path.join(directory, "policy.toml")
         with open(path, "w") as file:
-            file.write(rules.replace("FOLDER", folder))
+            file.write(rules.replace("FOLDER", directory))
         async with connect("--policy", path, *flags, env=env) as s:
-            yield s, folder
+            yield s, directory
 
 
 async def denied(s, rule, tool, /, **arguments):
@@ -32,8 +32,8 @@ async def denied(s, rule, tool, /, **arguments):
     return result
 
 
-def link(folder, name, target):
-    path = os.path.join(folder, name)
+def link(directory, name, target):
+    path = os.path.join(directory, name)
     os.symlink(target, path)
     return path
 
@@ -41,39 +41,39 @@ def link(folder, name, target):
 @check(server=False)
 async def policy_programs():
     """The rules apply to the file that runs. Names are resolved with the server's PATH."""
-    async with ruled('[spawn]\nallow = ["cat", "/bin/sleep"]\ndeny = ["/usr/bin/env"]\n') as (s, folder):
+    async with ruled('[spawn]\nallow = ["cat", "/bin/sleep"]\ndeny = ["/usr/bin/env"]\n') as (s, directory):
         await s.spawn("cat")
         await s.spawn("/bin/../bin/cat")
         await s.spawn("sleep", "60")
-        fake = os.path.join(folder, "cat")
+        fake = os.path.join(directory, "cat")
         shutil.copy(shutil.which("dash"), fake)
-        harmless = link(folder, "sleep", shutil.which("dash"))
-        refused = [("dash", {}), (fake, {}), (harmless, {}), ("./cat", {"cwd": folder}), ("./sleep", {"cwd": folder})]
-        refused += [("cat", {"env": {"PATH": folder}}), ("env", {}), ("../bin/dash", {"cwd": "/usr/lib"})]
+        harmless = link(directory, "sleep", shutil.which("dash"))
+        refused = [("dash", {}), (fake, {}), (harmless, {}), ("./cat", {"cwd": directory}), ("./sleep", {"cwd": directory})]
+        refused += [("cat", {"env": {"PATH": directory}}), ("env", {}), ("../bin/dash", {"cwd": "/usr/lib"})]
         for program, options in refused:
             await denied(s, "spawn.", "spawn", command=program, args=[], **{**harness.BACKENDS[harness.BACKEND], **options})
         # A link to an allowed program is allowed.
-        await s.spawn(link(folder, "my-cat", shutil.which("cat")))
+        await s.spawn(link(directory, "my-cat", shutil.which("cat")))
         await s.ok("spawn", command="cat", name="again", **harness.BACKENDS[harness.BACKEND])
         await denied(s, "spawn.allow", "spawn", command="dash", name="again", if_exists="restart", **harness.BACKENDS[harness.BACKEND])
         listed = (await s.ok("list_sessions"))["sessions"]
         expect(any(one.get("name") == "again" and one["state"] == "running" for one in listed), "the session to survive a refused restart", listed)
-    async with ruled('[spawn]\ndeny = ["*sh", "/bin/sleep"]\n') as (s, folder):
-        for program in ("bash", "/bin/sh", link(folder, "harmless", shutil.which("bash")), "sleep", "zsh"):
+    async with ruled('[spawn]\ndeny = ["*sh", "/bin/sleep"]\n') as (s, directory):
+        for program in ("bash", "/bin/sh", link(directory, "harmless", shutil.which("bash")), "sleep", "zsh"):
             await denied(s, "spawn.deny", "spawn", command=program, args=[], **harness.BACKENDS[harness.BACKEND])
         await s.spawn("cat")
 
 
 @check(server=False)
-async def policy_folders():
-    """The rules apply to the folder of a program after its links are resolved."""
-    async with ruled('[spawn]\ndirs = ["FOLDER/in/**"]\n') as (s, folder):
-        os.makedirs(os.path.join(folder, "in", "below"))
-        link(os.path.join(folder, "in"), "out", "/")
+async def policy_directories():
+    """The rules apply to the directory of a program after its links are resolved."""
+    async with ruled('[spawn]\ndirs = ["FOLDER/in/**"]\n') as (s, directory):
+        os.makedirs(os.path.join(directory, "in", "below"))
+        link(os.path.join(directory, "in"), "out", "/")
         for inside in ("in", "in/below", "in/below/.."):
-            await s.spawn("cat", cwd=os.path.join(folder, inside))
+            await s.spawn("cat", cwd=os.path.join(directory, inside))
         for outside in ("", "in/..", "in/out", "in/out/tmp"):
-            await denied(s, "spawn.dirs", "spawn", command="cat", cwd=os.path.join(folder, outside), **harness.BACKENDS[harness.BACKEND])
+            await denied(s, "spawn.dirs", "spawn", command="cat", cwd=os.path.join(directory, outside), **harness.BACKENDS[harness.BACKEND])
         await denied(s, "spawn.dirs", "spawn", command="cat", **harness.BACKENDS[harness.BACKEND])
 
 
@@ -234,8 +234,8 @@ def entries(path):
 async def policy_audit_log():
     """The log has each call with its caller and its outcome, and no secrets."""
     secret = "hunter2-geheim-4711"
-    async with ruled('[audit]\nfile = "audit.log"\n[tools]\ndeny = ["screenshot"]\n', env={"AWAITTY_SECRET_TOKEN": secret}) as (s, folder):
-        path = os.path.join(folder, "audit.log")
+    async with ruled('[audit]\nfile = "audit.log"\n[tools]\ndeny = ["screenshot"]\n', env={"AWAITTY_SECRET_TOKEN": secret}) as (s, directory):
+        path = os.path.join(directory, "audit.log")
         sid = await s.spawn("bash", "--norc", env={"API_KEY": secret}, name="audited")
         await ready(s, sid)
         await s.send(sid, f'{PYTHON} -c "{READ_HIDDEN}"\n', wait={"ready": True, "timeout_ms": 20_000})
@@ -264,12 +264,12 @@ async def policy_audit_log():
 @check(server=False, backends=("pty",), transports=("stdio",), limit=60)
 async def policy_by_the_command_line():
     """A daemon that the command line starts has the policy, and `policy check` reports mistakes in a policy."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-rules-", ignore_cleanup_errors=True) as folder:
-        path = os.path.join(folder, "policy.toml")
+    with tempfile.TemporaryDirectory(prefix="awaitty-rules-", ignore_cleanup_errors=True) as directory:
+        path = os.path.join(directory, "policy.toml")
         with open(path, "w") as file:
             file.write('[spawn]\nallow = ["cat", "env"]\nenv = "minimal"\n[audit]\nfile = "audit.log"\n')
-        env = {**os.environ, "HOME": HOME, "XDG_RUNTIME_DIR": folder, "AWAITTY_POLICY": "policy.toml", "OPENAI_API_KEY": "hunter2"}
-        run = lambda *words: subprocess.run([harness.SERVER, *words], env=env, cwd=folder, capture_output=True, text=True, timeout=20)
+        env = {**os.environ, "HOME": HOME, "XDG_RUNTIME_DIR": directory, "AWAITTY_POLICY": "policy.toml", "OPENAI_API_KEY": "hunter2"}
+        run = lambda *words: subprocess.run([harness.SERVER, *words], env=env, cwd=directory, capture_output=True, text=True, timeout=20)
         try:
             expect(run("spawn", "--json", "cat").returncode == 0, "a program that is allowed", "1")
             # The rules for variables also apply to those of the caller.
@@ -279,7 +279,7 @@ async def policy_by_the_command_line():
             expect(refused.returncode == 1 and json.loads(refused.stdout)["code"] == "denied", "a denial", refused.stdout)
         finally:
             run("daemon", "stop")
-        logged = [(one["tool"], one["outcome"], one["who"]["via"]) for one in entries(os.path.join(folder, "audit.log"))]
+        logged = [(one["tool"], one["outcome"], one["who"]["via"]) for one in entries(os.path.join(directory, "audit.log"))]
         expect(("spawn", "denied", "socket") in logged, "the denial in the log", logged)
         expect(run("policy", "check", "policy.toml").returncode == 0, "a valid file", "1")
         rules = json.loads(run("policy", "check", "policy.toml", "--json").stdout)

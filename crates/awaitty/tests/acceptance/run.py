@@ -77,16 +77,16 @@ async def screenshots_are_images(s):
     expect(large[0] > 1.9 * size[0] and large[1] > 1.8 * size[1], "twice as large", [size, large])
     svg = (await image(format="svg")).decode()
     expect("&lt;b&gt;" in svg and "<b>" not in svg and ">red</text>" in svg, "escaped text", svg)
-    folder = os.path.join(HOME, "pictures")
-    os.makedirs(folder)
-    os.symlink("/etc", os.path.join(folder, "link"))
-    path = os.path.join(folder, "a.png")
+    directory = os.path.join(HOME, "pictures")
+    os.makedirs(directory)
+    os.symlink("/etc", os.path.join(directory, "link"))
+    path = os.path.join(directory, "a.png")
     result = await s.ok("screenshot", session_id=sid, path=path)
     fields(result, path=path, width=size[0], height=size[1])
     expect(open(path, "rb").read() == png, "the same picture", path)
-    for bad in (path, "/etc/a.png", f"{folder}/../../../etc/a.png", f"{folder}/link/a.png", "../a.png", f"{folder}/link"):
+    for bad in (path, "/etc/a.png", f"{directory}/../../../etc/a.png", f"{directory}/link/a.png", "../a.png", f"{directory}/link"):
         await s.err(["denied"], "screenshot", session_id=sid, path=bad)
-    expect(not os.path.exists("/etc/a.png"), "no file outside of the folder", bad)
+    expect(not os.path.exists("/etc/a.png"), "no file outside of the directory", bad)
     for bad in ({"scale": 0}, {"scale": 100}, {"format": "gif"}, {"theme": "blue"}, {"font": "/etc/passwd"}):
         await s.err(["bad_argument"], "screenshot", session_id=sid, **bad)
     return f"{len(png)} bytes"
@@ -99,12 +99,12 @@ async def recordings_are_saved(s):
     await s.ok("resize_session", session_id=sid, cols=50, rows=6)
     await s.send(sid, "typed\n", wait={"text": "typed\ntyped", "timeout_ms": 5000})
     await s.ok("send_input", session_id=sid, keys=["ctrl+d"], wait={"exit": True, "timeout_ms": 5000})
-    folder = os.path.join(HOME, "recordings-saved")
-    os.makedirs(folder)
-    os.symlink("/etc", os.path.join(folder, "link"))
+    directory = os.path.join(HOME, "recordings-saved")
+    os.makedirs(directory)
+    os.symlink("/etc", os.path.join(directory, "link"))
     texts = {}
     for name in ("a.cast", "a.txt", "a.html"):
-        path = os.path.join(folder, name)
+        path = os.path.join(directory, name)
         fields(await s.ok("save_recording", session_id=sid, path=path), path=path, complete=True)
         texts[name] = open(path).read()
     head, *events = map(json.loads, texts["a.cast"].splitlines())
@@ -115,10 +115,10 @@ async def recordings_are_saved(s):
     expect("one\u20ac\r\n<i>two</i>\r\n" in shown, "the printed text", shown)
     expect(texts["a.txt"].startswith("one\u20ac\n<i>two</i>\n"), "a transcript", texts["a.txt"])
     expect("<i>" not in texts["a.html"] and "two" in texts["a.html"], "no markup from the program", "a.html")
-    for bad in (path, "/etc/a.cast", f"{folder}/../../../etc/a.cast", f"{folder}/link/a.cast"):
+    for bad in (path, "/etc/a.cast", f"{directory}/../../../etc/a.cast", f"{directory}/link/a.cast"):
         await s.err(["denied"], "save_recording", session_id=sid, path=bad)
     plain = await s.sh("cat")
-    await s.err(["unsupported"], "save_recording", session_id=plain, path=os.path.join(folder, "b.cast"))
+    await s.err(["unsupported"], "save_recording", session_id=plain, path=os.path.join(directory, "b.cast"))
 
 
 @check()

@@ -32,10 +32,10 @@ GIT_ENV = {
 
 # ------------------------------------------------------------------------------------ helpers
 class Desk:
-    """A folder to work in, and a client that counts its calls and their characters."""
+    """A directory to work in, and a client that counts its calls and their characters."""
 
-    def __init__(self, s, folder):
-        self.s, self.folder, self.calls, self.characters = s, folder, 0, 0
+    def __init__(self, s, directory):
+        self.s, self.directory, self.calls, self.characters = s, directory, 0, 0
         self.env = {**GIT_ENV, "PS1": "$ ", "HISTFILE": "", "HTOPRC": self.path("htoprc"), "TERM_PROGRAM": ""}
 
     async def call(self, tool, **arguments):
@@ -47,7 +47,7 @@ class Desk:
     async def bash(self, name):
         """Starts a shell and waits for its prompt."""
         env = {**self.env, "ACCEPTANCE_MARK": self.s.mark.decode()}
-        arguments = {"command": "bash --norc --noprofile", "name": name, "cwd": self.folder, "rows": 24, "cols": 80}
+        arguments = {"command": "bash --norc --noprofile", "name": name, "cwd": self.directory, "rows": 24, "cols": 80}
         await self.call("spawn", **arguments, env=env, wait={"ready": True}, **harness.BACKENDS[harness.BACKEND])
 
     async def steps(self, *steps, session="a", **options):
@@ -58,7 +58,7 @@ class Desk:
         return result
 
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return os.path.join(self.directory, name)
 
     def write(self, name, text):
         with open(self.path(name), "w") as file:
@@ -254,8 +254,8 @@ TASKS = [unittest, editors, git_add, git_rebase, debugger, viewers, menus, web_s
 @check(limit=120, transports=STDIO)
 async def steps_ten_tasks(s):
     """Ten tasks of an agent take few calls and few characters, and no sleep."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-steps-", ignore_cleanup_errors=True) as folder:
-        desk = Desk(s, os.path.realpath(folder))
+    with tempfile.TemporaryDirectory(prefix="awaitty-steps-", ignore_cleanup_errors=True) as directory:
+        desk = Desk(s, os.path.realpath(directory))
         table = []
         await desk.bash("a")
         for task in TASKS:

@@ -52,10 +52,10 @@ def calls_of(items, form):
 
 @contextmanager
 def place():
-    """Creates an empty folder. Yields it and the path of the file that the program writes."""
-    with tempfile.TemporaryDirectory(prefix="awaitty-tui-", ignore_cleanup_errors=True) as folder:
-        folder = os.path.realpath(folder)
-        yield folder, os.path.join(folder, "answer")
+    """Creates an empty directory. Yields it and the path of the file that the program writes."""
+    with tempfile.TemporaryDirectory(prefix="awaitty-tui-", ignore_cleanup_errors=True) as directory:
+        directory = os.path.realpath(directory)
+        yield directory, os.path.join(directory, "answer")
 
 
 async def start(s, argv, first, **options):
@@ -121,9 +121,9 @@ def program(name, argv, first, answers, read=str, exit_code=0, **options):
     @check(limit=LIMIT_S, name=f"tuis_{name}", transports=STDIO)
     async def run(s):
         async def one(i, form):
-            with place() as (folder, path):
+            with place() as (directory, path):
                 items, wanted = answers[i % len(answers)]
-                sid = await start(s, argv(path), first, cwd=folder, **options)
+                sid = await start(s, argv(path), first, cwd=directory, **options)
                 await drive_to_exit(s, sid, items, form, exit_code)
                 wrote(path, wanted, read)
 
@@ -295,13 +295,13 @@ async def tuis_tmux(s):
     """The prefix key works right after text. tmux takes keys that arrive within `assume-paste-time` for a paste."""
 
     async def one(i, form):
-        with place() as (folder, path):
-            env = {"TMUX_TMPDIR": folder, "HISTFILE": ""}
+        with place() as (directory, path):
+            env = {"TMUX_TMPDIR": directory, "HISTFILE": ""}
             inside = ["tmux", "-f", "/dev/null", "set-option", "-g", "default-command", INNER_SHELL, ";", "new-session"]
             split = ("%", '"')[i % 2]
             text = ("true typed", "true a line\n")[i // 2 % 2]
             try:
-                sid = await start_in_stages(s, ["env", "-u", "TMUX", *inside], "inner$", env=env, cwd=folder)
+                sid = await start_in_stages(s, ["env", "-u", "TMUX", *inside], "inner$", env=env, cwd=directory)
                 await drive(s, sid, [typed(text), "ctrl+b", split], form, change=200)
                 listing = f"tmux list-panes -F '#{{pane_index}} #{{pane_at_right}}' >{path}; tmux kill-server"
                 fields(await drive(s, sid, [typed(listing), "enter"], form, exit=True), exited=True)
@@ -309,7 +309,7 @@ async def tuis_tmux(s):
                 # The panes are side by side, or one above the other.
                 wrote(path, ("0 0\n1 1\n", "0 1\n1 1\n")[i % 2])
             finally:
-                end = {**os.environ, "TMUX_TMPDIR": folder}
+                end = {**os.environ, "TMUX_TMPDIR": directory}
                 end.pop("TMUX", None)
                 subprocess.run(["tmux", "kill-server"], env=end, capture_output=True, check=False)
 

@@ -191,13 +191,13 @@ def api():
 class Claude:
     """Claude Code with a private home."""
 
-    def __init__(self, s, server, folder):
-        self.s, self.project = s, os.path.join(folder, "project")
-        self.config = os.path.join(folder, ".claude.json")
+    def __init__(self, s, server, directory):
+        self.s, self.project = s, os.path.join(directory, "project")
+        self.config = os.path.join(directory, ".claude.json")
         os.mkdir(self.project)
         self.env = {
-            "HOME": folder,
-            "CLAUDE_CONFIG_DIR": folder,
+            "HOME": directory,
+            "CLAUDE_CONFIG_DIR": directory,
             "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{server.server_port}",
             "ANTHROPIC_API_KEY": API_KEY,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -232,9 +232,9 @@ def add_claude():
         with api() as server:
 
             async def one(i, form):
-                with place() as (folder, _):
-                    claude = Claude(s, server, folder)
-                    await claude.start("Yes, I trust this folder")
+                with place() as (directory, _):
+                    claude = Claude(s, server, directory)
+                    await claude.start("Yes, I trust this directory")
                     trust, key = (["down"], ["up"]) if i % 2 == 0 else (["down", "up", "down"], ["up", "down", "up"])
                     await claude.drive([*trust, "enter"], form, "Do you want to use this API key")
                     await claude.drive([*key, "enter"], form, "Claude Code v")
@@ -249,9 +249,9 @@ def add_claude():
         with api() as server:
 
             async def one(_, form):
-                with place() as (folder, _):
-                    claude = Claude(s, server, folder)
-                    await claude.start("Yes, I trust this folder")
+                with place() as (directory, _):
+                    claude = Claude(s, server, directory)
+                    await claude.start("Yes, I trust this directory")
                     result = await drive(s, claude.sid, ["down", "up", "enter"], form, exit=True)
                     fields(result, exited=True, exit_code=1)
                     await s.close(claude.sid)
@@ -264,8 +264,8 @@ def add_claude():
         with api() as server:
 
             async def one(i, form):
-                with place() as (folder, _):
-                    claude = Claude(s, server, folder)
+                with place() as (directory, _):
+                    claude = Claude(s, server, directory)
                     trusted = {claude.project: {"hasTrustDialogAccepted": True}}
                     approved = {"approved": [KEY_END], "rejected": []}
                     await claude.start("Claude Code v", projects=trusted, customApiKeyResponses=approved)

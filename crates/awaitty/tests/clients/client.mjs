@@ -181,8 +181,8 @@ async function run(name, transport, checks) {
 
 await run("stdio", new StdioClientTransport({ command: server, args: ["mcp"] }), checks);
 
-const folder = mkdtempSync(join(tmpdir(), "awaitty-clients-"));
-const token = join(folder, "token");
+const directory = mkdtempSync(join(tmpdir(), "awaitty-clients-"));
+const token = join(directory, "token");
 const serving = spawn(server, ["serve", "--json", "--token-file", token], { stdio: ["ignore", "pipe", "ignore"] });
 try {
   const [line] = await once(createInterface({ input: serving.stdout }), "line");
@@ -192,6 +192,6 @@ try {
 } finally {
   serving.kill();
   await once(serving, "exit");
-  rmSync(folder, { recursive: true });
+  rmSync(directory, { recursive: true });
 }
 if (warnings.length > 0) console.log(`note: the SDK warned ${warnings.length} times, first: ${warnings[0]}`);

@@ -22,11 +22,11 @@ const fault = (text) => {
 };
 
 const ran = new Set();
-for (const folder of readdirSync(output)) {
+for (const directory of readdirSync(output)) {
   // server-SCENARIO-TIME
-  const scenario = folder.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "");
+  const scenario = directory.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "");
   if (isExtension(scenario)) continue;
-  const checks = JSON.parse(readFileSync(join(output, folder, "checks.json"), "utf8"));
+  const checks = JSON.parse(readFileSync(join(output, directory, "checks.json"), "utf8"));
   if (checks.some((check) => check.status === "SUCCESS")) ran.add(scenario);
   for (const { status, id, errorMessage, details } of checks) {
     if (!["FAILURE", "WARNING", "SKIPPED"].includes(status)) continue;

@@ -20,7 +20,7 @@ if (!pictures) {
   process.exit(2);
 }
 
-/** A server with a private folder, and calls of its tools. */
+/** A server with a private directory, and calls of its tools. */
 class Server {
   constructor() {
     this.dir = mkdtempSync(join(tmpdir(), "awaitty-page-"));

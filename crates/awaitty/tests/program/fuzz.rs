@@ -1,7 +1,7 @@
 //! Fuzzes the MCP server with malformed messages. It must continue, answer each request once and report what is wrong.
 //!
 //! A file in `tests/fuzz/mcp` is a conversation: the lines that a client sends after the handshake. Each conversation
-//! gets a new server, whose PATH has only `cat` and `true` and which may write only into the folder of the test.
+//! gets a new server, whose PATH has only `cat` and `true` and which may write only into the directory of the test.
 
 #[path = "../../../core/tests/fuzz/engine.rs"]
 mod engine;
@@ -66,7 +66,7 @@ fn words(tool: &str, name: &str) -> &'static [&'static str] {
             &["a", ".", "^$", "(", "[", "x{99999}", "(a|b)*c", "\\p{Greek}", "(?i)A", "", "\n"]
         }
         (_, "flags") => &["", "i", "imsxU", "q", "世"],
-        (_, "path") => &["a.txt", "b.html", "c.cast", "../x", "", "no/such/folder", "nul\0"],
+        (_, "path") => &["a.txt", "b.html", "c.cast", "../x", "", "no/such/directory", "nul\0"],
         (_, "format") => &["text", "annotated", "styled", "png", "svg", "txt", "html", "nope"],
         (_, "channel") => &["c", "d", "", "tmux:c", "tmux:a:b", "a b", "/"],
         (_, "since") => &["input", "now", "screen", "nope"],
@@ -86,7 +86,7 @@ struct Tool {
 }
 
 fn tools() -> Vec<Tool> {
-    let listed = fs::read(folder("texts").join("tools.json")).unwrap();
+    let listed = fs::read(directory("texts").join("tools.json")).unwrap();
     let listed: Vec<Value> = serde_json::from_slice(&listed).unwrap();
     let tool = |tool: &Value| Tool {
         name: tool["name"].as_str().unwrap().to_owned(),
@@ -95,7 +95,7 @@ fn tools() -> Vec<Tool> {
     listed.iter().map(tool).collect()
 }
 
-fn folder(name: &str) -> PathBuf {
+fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
 }
 
@@ -436,7 +436,7 @@ fn malformed_messages_do_not_stop_the_server() {
         let found = Path::new("/bin").join(program);
         std::os::unix::fs::symlink(found, home.dir.join("bin").join(program)).unwrap();
     }
-    let kept = folder("fuzz/mcp");
+    let kept = directory("fuzz/mcp");
     let seeds: Vec<Vec<u8>> =
         engine::stored_cases(&kept).into_iter().map(|(_, case)| case).collect();
     let tools = tools();

@@ -95,7 +95,7 @@ fn a_failed_restart_ends_nothing() {
         json!({"command": "no-such-program"}),
         json!({"command": "/etc/passwd"}),
         json!({"command": "/etc", "args": []}),
-        json!({"command": "cat", "cwd": "/no/such/folder"}),
+        json!({"command": "cat", "cwd": "/no/such/directory"}),
         json!({"command": "cat", "cols": 0}),
         json!({"command": "cat", "wait": {}}),
         json!({"command": "cat", "scrollback": 1_000_001}),

@@ -200,8 +200,8 @@ fn the_commands_of_the_readme_run() {
     // The binary under test replaces the one that the README builds.
     let (build, rest) = block.split_once('\n').unwrap();
     assert!(build.starts_with("cargo build --release && PATH="), "{build}");
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_awaitty")).parent().unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_awaitty")).parent().unwrap();
+    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap());
     let mut shell = std::process::Command::new("sh");
     shell.args(["-e", "-c", rest]).env("PATH", path).env("XDG_RUNTIME_DIR", &home.dir);
     let output = shell.env_remove("AWAITTY_SOCKET").output().unwrap();

@@ -116,7 +116,7 @@ fn mistakes() -> Vec<(&'static str, Value)> {
         ("spawn", json!({"command": "/no/such/program"})),
         ("spawn", json!({"command": "no-such-program"})),
         ("spawn", json!({"command": "/etc/passwd"})),
-        ("spawn", json!({"command": "cat", "cwd": "/no/such/folder"})),
+        ("spawn", json!({"command": "cat", "cwd": "/no/such/directory"})),
         ("spawn", json!({"command": "cat", "cols": 0})),
         ("spawn", json!({"command": "cat", "rows": 501})),
         ("spawn", json!({"command": "cat", "name": "a b"})),

@@ -1,7 +1,7 @@
 //! The difference of two frames, in as few rows as possible: a scroll is one number instead of forty rows.
 //!
-//! Invariant: shifting the old rows up by `scrolled` (down if negative), with blank rows coming in, and then replacing each
-//! row in `changes` gives the rows of the new frame.
+//! Invariant: shifting the old rows up by `scrolled` (down if negative), with blank rows coming in, and then replacing
+//! each row in `changes` gives the rows of the new frame.
 
 use std::sync::Arc;
 
@@ -166,8 +166,8 @@ fn restyled(old: Option<&Row>, new: &Row) -> Vec<Span<Style>> {
     spans
 }
 
-/// Returns the shift that makes the smallest diff. One candidate is a shift by all rows, which reports the whole new screen,
-/// so a diff is never larger than that. Any other shift has to be a scroll.
+/// Returns the shift that makes the smallest diff. One candidate is a shift by all rows, which reports the whole new
+/// screen, so a diff is never larger than that. Any other shift has to be a scroll.
 pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
     let is_same_screen = old.is_alternate() == new.is_alternate();
     // A full-screen program may redraw the rows that it scrolls.
@@ -210,8 +210,8 @@ pub(crate) fn shift_between(old: &Frame, new: &Frame) -> isize {
     best
 }
 
-/// Returns whether a row with text moved by that shift and was not drawn at its new place. A program that prints the same
-/// lines again has not scrolled.
+/// Returns whether a row with text moved by that shift and was not drawn at its new place. A program that prints the
+/// same lines again has not scrolled.
 fn has_moved(
     old: &[Arc<Row>],
     new: &[Arc<Row>],

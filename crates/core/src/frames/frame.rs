@@ -143,15 +143,16 @@ impl Frame {
             && self.rows.iter().zip(&other.rows).all(|(a, b)| Arc::ptr_eq(a, b) || a.looks_like(b))
     }
 
-    /// Returns the text: rows joined by line feeds, without blanks at the end of a row and without blank rows at the end.
+    /// Returns the text: rows joined by line feeds, without blanks at the end of a row and without blank rows at the
+    /// end.
     pub fn text(&self) -> String {
         join_rows(self.rows.iter().map(|row| row.text()))
     }
 
-    /// Returns the text with its styles marked, rows joined as in [`text`](Self::text). A run is written `[r+]error[/]`: the
-    /// letter of the colour (`k r g y b m c w`, capitals for the bright ones, the nearest of the sixteen for others), then
-    /// `+ _ ~ ^ / -` for bold, underline, dim, inverse, italic and strike, then `:` and the letter of the background. A `[`
-    /// of the text is doubled.
+    /// Returns the text with its styles marked, rows joined as in [`text`](Self::text). A run is written
+    /// `[r+]error[/]`: the letter of the colour (`k r g y b m c w`, capitals for the bright ones, the nearest of the
+    /// sixteen for others), then `+ _ ~ ^ / -` for bold, underline, dim, inverse, italic and strike, then `:` and the
+    /// letter of the background. A `[` of the text is doubled.
     pub fn annotated(&self) -> String {
         let rows: Vec<String> = self.rows.iter().map(|row| annotate::row(row)).collect();
         join_rows(rows.iter().map(String::as_str))

@@ -11,8 +11,8 @@ use crate::{Seq, Time};
 /// rows.
 pub const FRAMES_MAX: usize = 200;
 
-/// Maximum size in bytes of the rows that only older frames show. 200 frames of 120x40 in colours have 9 MB if each changes
-/// all rows; one frame of 1000x500 has 22 MB if each cell has another style.
+/// Maximum size in bytes of the rows that only older frames show. 200 frames of 120x40 in colours have 9 MB if each
+/// changes all rows; one frame of 1000x500 has 22 MB if each cell has another style.
 pub const FRAMES_BYTES_MAX: usize = 64 << 20;
 
 /// The newest frames, oldest first. It is never empty: the blank screen has number 0.
@@ -41,9 +41,9 @@ impl History {
         }
     }
 
-    /// Takes a frame of the screen. It gets a new number only if something visible changed. Otherwise it replaces the newest
-    /// frame, because cells may have been drawn again and the cursor may have moved. Returns the frame, and whether it has
-    /// a new number.
+    /// Takes a frame of the screen. It gets a new number only if something visible changed. Otherwise it replaces the
+    /// newest frame, because cells may have been drawn again and the cursor may have moved. Returns the frame, and
+    /// whether it has a new number.
     pub(crate) fn take(&mut self, now: Time, screen: &Screen) -> (Arc<Frame>, bool) {
         let newest = self.newest();
         let mut frame = Frame::new(newest.seq(), newest.time(), screen);

@@ -1,7 +1,7 @@
 //! Transient frames: the screen at moments just before text disappeared, for waits that start later.
 //!
-//! A running wait searches text before it disappears. A wait that starts later searches these frames instead. They are not
-//! part of the history: the rest of the screen may have been in the middle of an update.
+//! A running wait searches text before it disappears. A wait that starts later searches these frames instead. They are
+//! not part of the history: the rest of the screen may have been in the middle of an update.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,9 @@ use super::Frame;
 use crate::screen::Screen;
 use crate::{Seq, Time};
 
-/// Transient frames between two frames. Text that appears and disappears takes two of them: one before it is erased, and one
-/// before the blanks are overwritten. A program that does this more often without a pause is flooding the terminal.
+/// Transient frames between two frames. Text that appears and disappears takes two of them: one before it is erased,
+/// and one before the blanks are overwritten. A program that does this more often without a pause is flooding the
+/// terminal.
 const BETWEEN_FRAMES: usize = 8;
 
 /// Transient frames kept. They share their rows with frames.

@@ -1,7 +1,7 @@
 //! Splits bytes into actions: the state machine of DEC's and ECMA-48's escape sequences.
 //!
-//! It implements the grammar and must not know the meaning of sequences. [`Parser::next`] takes one action at a time off
-//! the front of the input, so the caller can examine the screen between any two. Every buffer is bounded. The
+//! It implements the grammar and must not know the meaning of sequences. [`Parser::next`] takes one action at a time
+//! off the front of the input, so the caller can examine the screen between any two. Every buffer is bounded. The
 //! boundaries between inputs make no difference: an incomplete character or sequence at the end of an input is kept
 //! until the rest arrives.
 //!

@@ -44,7 +44,8 @@ impl<'s, 'l> Performer<'s, 'l> {
         self.screen.last_printed = None;
     }
 
-    /// Must be called before cells of `area` are erased, overwritten or moved off the screen.
+    /// Calls the observer if changing `area` would lose drawn content. Call it before cells of `area` are erased,
+    /// overwritten or moved off the screen.
     #[inline]
     pub(super) fn before_loss(&mut self, area: &Area) {
         self.screen.add_work(area.rows.len() * area.cols.len());
@@ -62,10 +63,10 @@ impl<'s, 'l> Performer<'s, 'l> {
         }
     }
 
-    /// Must be called before a run of text starts, and before it continues in another row. The end of the run may
-    /// arrive with a later read, so it is not known yet which cells the run will overwrite. Therefore the row is
-    /// observed now, unless the cells from the cursor on hold no drawn content. A run is never interrupted by an
-    /// observation: the result of a wait must not depend on how the bytes were split.
+    /// Observes the row, unless overwriting it from the cursor to its end would lose nothing that was drawn since the
+    /// last observation. Call it before a run of text starts, and before the run continues in another row: the end of
+    /// the run may arrive with a later read. An observation never interrupts a run, because the result of a wait must
+    /// not depend on how the bytes were split.
     #[inline]
     pub(super) fn before_run(&mut self) {
         if self.observe.is_some() {
@@ -89,7 +90,8 @@ impl<'s, 'l> Performer<'s, 'l> {
             0x0d => self.screen.carriage_return(),
             0x0e => self.screen.charsets.active = 1,
             0x0f => self.screen.charsets.active = 0,
-            // ENQ gets no answerback, because a program could choose that text.
+            // ENQ is ignored. On terminals where a program can set the answerback message, the reply would be text that
+            // the program chose.
             _ => {}
         }
     }
@@ -118,10 +120,10 @@ impl<'s, 'l> Performer<'s, 'l> {
             ([], b'c') => self.reset(),
             ([], b'n') => s.charsets.active = 2,
             ([], b'o') => s.charsets.active = 3,
-            // A string terminator without a string, and shifts of the right half, which UTF-8 does not have.
+            // A string terminator without a string, and LS1R, LS2R and LS3R: UTF-8 has no GR set.
             ([], b'\\' | b'|' | b'}' | b'~') => {}
             ([b'#'], b'8') => self.alignment_test(),
-            // Double width and height lines are shown as ordinary ones.
+            // Double-width and double-height lines (DECDWL, DECDHL) are shown as ordinary ones.
             ([b'#'], b'3'..=b'6') => {}
             ([b' '], b'F') => s.eight_bit = false,
             ([b' '], b'G') => s.eight_bit = true,

@@ -105,8 +105,8 @@ impl Session {
         is_due
     }
 
-    /// Feeds up to the edge of an update. Before text disappears it is searched for running waits, or kept in a transient
-    /// frame for later ones.
+    /// Feeds up to the edge of an update. Before text disappears it is searched for running waits, or kept in a
+    /// transient frame for later ones.
     fn feed(&mut self, bytes: &mut &[u8]) {
         let (waits, transients) = (&mut self.waits, &mut self.transients);
         if waits.has_patterns() {

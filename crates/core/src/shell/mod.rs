@@ -3,8 +3,9 @@
 //! A mark counts only if it carries the nonce of a trusted shell (`aid=`), so programs cannot forge one. Shells can be
 //! nested, as with ssh: each has a level, and a mark of an outer shell means that the shells inside it have ended.
 //!
-//! A command starts with `C` and ends with `D`, and is *settled* with the `B` of the next prompt: only then can the shell
-//! take another. A delivered command is known from the moment it is sent, and ends without a `C` if it had nothing to run.
+//! A command starts with `C` and ends with `D`, and is *settled* with the `B` of the next prompt: only then can the
+//! shell take another. A delivered command is known from the moment it is sent, and ends without a `C` if it had
+//! nothing to run.
 
 mod command;
 mod marks;
@@ -62,8 +63,8 @@ pub(crate) struct Reaction {
     pub(crate) starts: Option<CommandId>,
     /// The output of this command ends here.
     pub(crate) ends: Option<CommandId>,
-    /// This command ended without having started: the shell could not parse it. It takes that many lines on the screen, and
-    /// the shell's error message follows them.
+    /// This command ended without having started: the shell could not parse it. It takes that many lines on the screen,
+    /// and the shell's error message follows them.
     pub(crate) failed: Option<(CommandId, usize)>,
     /// Bytes to send to the shell.
     pub(crate) send: Option<Vec<u8>>,
@@ -80,9 +81,9 @@ pub(crate) struct Shells {
     unconfirmed: Option<UnconfirmedEnd>,
 }
 
-/// The end of a command that another mark may still correct. A program that knows the nonce can print marks just before it
-/// exits, and the shell's own marks follow. The end is confirmed when the kernel shows that the shell reads at its prompt,
-/// when text is typed there, or when another command starts.
+/// The end of a command that another mark may still correct. A program that knows the nonce can print marks just before
+/// it exits, and the shell's own marks follow. The end is confirmed when the kernel shows that the shell reads at its
+/// prompt, when text is typed there, or when another command starts.
 #[derive(Clone, Debug)]
 struct UnconfirmedEnd {
     id: CommandId,
@@ -242,8 +243,8 @@ impl Shells {
         rest.into_iter().flatten().flatten().collect()
     }
 
-    /// Returns the nonce of a mark that a command of the shell could have forged: one that comes while a command runs, or
-    /// that ends a command whose start its shell does not announce.
+    /// Returns the nonce of a mark that a command of the shell could have forged: one that comes while a command runs,
+    /// or that ends a command whose start its shell does not announce.
     pub(crate) fn suspect<'m>(&self, mark: &'m Mark) -> Option<&'m str> {
         let nonce = Params::new(&mark.params).aid?;
         let is_suspect = match self.levels[self.level(nonce)?].phase {
@@ -254,9 +255,9 @@ impl Shells {
         is_suspect.then_some(nonce)
     }
 
-    /// Defers a mark that was read while a program other than its shell had the terminal. The end of a command may still be
-    /// genuine: a job of the shell's prompt may have had the terminal when it was read. So it is kept until the shell's next
-    /// mark, which decides.
+    /// Defers a mark that was read while a program other than its shell had the terminal. The end of a command may
+    /// still be genuine: a job of the shell's prompt may have had the terminal when it was read. So it is kept until
+    /// the shell's next mark, which decides.
     pub(crate) fn defer_end(&mut self, mark: Mark) {
         let index = Params::new(&mark.params).aid.and_then(|aid| self.level(aid));
         if let Some(index) = index.filter(|_| mark.kind == 'D') {
@@ -264,8 +265,8 @@ impl Shells {
         }
     }
 
-    /// Takes the deferred end of a command if a mark of the same shell shows that it is genuine: its repetition, the prompt
-    /// or the next command, which follow an end. Another end shows that it was forged.
+    /// Takes the deferred end of a command if a mark of the same shell shows that it is genuine: its repetition, the
+    /// prompt or the next command, which follow an end. Another end shows that it was forged.
     pub(crate) fn take_deferred_end(&mut self, mark: &Mark) -> Option<Mark> {
         let params = Params::new(&mark.params);
         let index = self.level(params.aid?)?;

@@ -1,8 +1,8 @@
 //! The output of a command, as it looks on a screen: all of it, or its start and its end.
 //!
-//! A command may print more than the scrollback keeps, and its start matters as much as its end. So while a command runs,
-//! the lines that the scrollback drops are added to a [`Clip`], which keeps a bounded number of characters of both ends and
-//! counts the rest.
+//! A command may print more than the scrollback keeps, and its start matters as much as its end. So while a command
+//! runs, the lines that the scrollback drops are added to a [`Clip`], which keeps a bounded number of characters of
+//! both ends and counts the rest.
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use crate::{Line, Tick};
 /// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// All of it, or its start: rows joined by line feeds, wrapped rows joined to one line, without blanks at the ends of
-    /// rows and without blank rows at the end.
+    /// All of it, or its start: rows joined by line feeds, wrapped rows joined to one line, without blanks at the ends
+    /// of rows and without blank rows at the end.
     pub head: String,
     /// Its end, if characters are missing between the two.
     pub tail: String,
@@ -224,8 +224,8 @@ fn push_drawn(clip: &mut Clip, row: &Row, line: Line, start: Start, end: End) {
     clip.push_row(&text, blanks, row.is_wrapped() && !text.is_empty());
 }
 
-/// Returns the text of a row between two columns, with blanks for the cells that are older than the tick; `None` if all of
-/// them are.
+/// Returns the text of a row between two columns, with blanks for the cells that are older than the tick; `None` if all
+/// of them are.
 fn drawn_since(row: &Row, from: usize, to: usize, since: Tick) -> Option<Cow<'_, str>> {
     // Cells that were never drawn are blank, or the echo of input.
     let is_old = |tick: Tick| tick.0 > 0 && tick <= since;

@@ -8,8 +8,8 @@ use std::time::Duration;
 /// Time that a program gets to react to input before `ready` is met although the screen did not change.
 pub const REACTION_GRACE: Duration = Duration::from_millis(100);
 
-/// Time for which two samples must agree that the job is at rest. The kernel delivers output slightly after the program wrote
-/// it, so a sample can be ahead of the screen.
+/// Time for which two samples must agree that the job is at rest. The kernel delivers output slightly after the program
+/// wrote it, so a sample can be ahead of the screen.
 pub const REST_CONFIRM: Duration = Duration::from_millis(2);
 
 /// Quiet after which a program that polls its terminal with a timeout, or next to other threads, is ready. It is longer
@@ -32,8 +32,8 @@ pub const ASKS_QUIET: Duration = Duration::from_millis(300);
 /// Quiet after which a command that polls its terminal waits for an answer.
 pub const ASKS_POLL_QUIET: Duration = Duration::from_secs(2);
 
-/// Time for which a program on the alternate screen waits for input until it counts as a full-screen program. Between two
-/// programs a shell may wait for input briefly.
+/// Time for which a program on the alternate screen waits for input until it counts as a full-screen program. Between
+/// two programs a shell may wait for input briefly.
 pub const STEADY: Duration = Duration::from_millis(100);
 
 /// Time on the alternate screen after which a program counts as a full-screen program although it reads no input, as
@@ -77,8 +77,8 @@ pub struct Activity {
     pub terminal: Option<TerminalWait>,
     /// The state of its threads.
     pub job: Job,
-    /// No thread of the process that waits for the terminal is busy. Other processes of the job may be, such as background
-    /// jobs of a shell.
+    /// No thread of the process that waits for the terminal is busy. Other processes of the job may be, such as
+    /// background jobs of a shell.
     pub reader_rests: bool,
     /// The terminal is in non-canonical mode: the program reads keys, not lines.
     pub reads_keys: bool,

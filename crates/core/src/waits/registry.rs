@@ -17,8 +17,8 @@
 //! A wait that starts while the input of its call is being written is *held*: it is judged like any other, but ends
 //! only after the last byte was written.
 //!
-//! Waits for the same pattern are searched together, so a thousand of them cost about as much as one; and only rows that
-//! were drawn since the last search are searched again.
+//! Waits for the same pattern are searched together, so a thousand of them cost about as much as one; and only rows
+//! that were drawn since the last search are searched again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

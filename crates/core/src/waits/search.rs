@@ -57,8 +57,8 @@ struct Found {
 }
 
 impl<'p> Matches<'p> {
-    /// Searches the rows in up to four forms: as displayed, joined by line feeds; with wrapped rows joined to the rows that
-    /// continue them; then both again with the blanks at the ends of rows, for patterns such as `">>> $"`.
+    /// Searches the rows in up to four forms: as displayed, joined by line feeds; with wrapped rows joined to the rows
+    /// that continue them; then both again with the blanks at the ends of rows, for patterns such as `">>> $"`.
     pub(crate) fn new(pattern: &'p Pattern, places: &'p [Place]) -> Matches<'p> {
         let is_wrapped = places.iter().any(|place| place.row.is_wrapped());
         let has_blanks = pattern.matches_blanks() && places.iter().any(|place| place.blanks > 0);
@@ -151,8 +151,8 @@ impl<'p> Haystack<'p> {
         self.starts.partition_point(|&start| start <= byte).saturating_sub(1)
     }
 
-    /// Returns the newest tick of the cells from byte `from` to byte `to`; that of the whole row for an empty match, such
-    /// as of `^$`.
+    /// Returns the newest tick of the cells from byte `from` to byte `to`; that of the whole row for an empty match,
+    /// such as of `^$`.
     fn newest_tick(&self, from: usize, to: usize) -> Tick {
         let first = self.place_of(from);
         if from == to {
@@ -217,8 +217,8 @@ fn drawn_rows(screen: &Screen) -> impl Iterator<Item = usize> + '_ {
     lines.filter(move |rows| rows.clone().any(drawn)).flatten()
 }
 
-/// The text of the rows that were drawn since the last search, in the forms that [`Matches`] searches. Most searches find
-/// nothing and need no more of the rows than this.
+/// The text of the rows that were drawn since the last search, in the forms that [`Matches`] searches. Most searches
+/// find nothing and need no more of the rows than this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DrawnText {
     plain: Forms,

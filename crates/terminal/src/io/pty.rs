@@ -101,8 +101,8 @@ impl InputModes {
         self.echo_source == EchoSource::None
     }
 
-    /// Returns whether a line editor has changed the modes since `then`: it reads keys now, or it has set other input flags,
-    /// as fish does, which leaves canonical mode on for a moment while it runs a command.
+    /// Returns whether a line editor has changed the modes since `then`: it reads keys now, or it has set other input
+    /// flags, as fish does, which leaves canonical mode on for a moment while it runs a command.
     pub fn show_editor_since(&self, then: &InputModes) -> bool {
         self.echo_source == EchoSource::LineEditor || self.flags != then.flags
     }
@@ -129,8 +129,8 @@ impl Pty {
     pub fn start(start: &Start) -> io::Result<Pty> {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = rustix::pty::openpt(flags).map_err(|error| match error {
-            // The C library maps ENOSPC of the kernel to EAGAIN, as POSIX wants. But a fork returns EAGAIN when there are too
-            // many processes, and the two need different remedies.
+            // The C library maps ENOSPC of the kernel to EAGAIN, as POSIX wants. But a fork returns EAGAIN when there
+            // are too many processes, and the two need different remedies.
             Errno::AGAIN => Errno::NOSPC,
             other => other,
         })?;
@@ -251,8 +251,8 @@ impl ExecImage {
         })
     }
 
-    /// Replaces this process by the program. Returns only if that fails. The standard library uses `execvp`, which runs a
-    /// file that is no executable (ENOEXEC) with `sh` instead of reporting an error.
+    /// Replaces this process by the program. Returns only if that fails. The standard library uses `execvp`, which runs
+    /// a file that is no executable (ENOEXEC) with `sh` instead of reporting an error.
     fn execute(&self) -> io::Error {
         // SAFETY: the path and both lists are null-terminated and live as long as `self`.
         unsafe {
@@ -314,8 +314,8 @@ pub(super) fn read(from: &AsyncFd<OwnedFd>, buffer: &mut [u8]) -> ReadOutcome {
         was_tried = true;
         Ok(rustix::io::read(from, &mut *buffer)?)
     });
-    // The runtime may not have been notified of new output yet. Output that a program wrote before it began to wait for input
-    // must be read by a caller that has seen it wait.
+    // The runtime may not have been notified of new output yet. Output that a program wrote before it began to wait for
+    // input must be read by a caller that has seen it wait.
     if !was_tried {
         read = rustix::io::read(from.get_ref(), &mut *buffer).map_err(io::Error::from);
     }

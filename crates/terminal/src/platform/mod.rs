@@ -1,4 +1,5 @@
-//! The seam to the operating system: processes and their exits, foreground jobs, private files, limits of file descriptors.
+//! The seam to the operating system: processes and their exits, foreground jobs, private files, limits of file
+//! descriptors.
 //!
 //! Everything that only one operating system offers is below this module. `docs/porting.md` says what a port provides.
 

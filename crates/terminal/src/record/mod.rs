@@ -31,7 +31,7 @@ const RESTARTS_MAX: usize = 100;
 /// The maximum size of the writer's queue in bytes. A disk that is that far behind does not catch up.
 pub const QUEUE_MAX: usize = 8 << 20;
 
-/// The environment variable with the folder for recordings.
+/// The environment variable with the directory for recordings.
 pub const FOLDER_VARIABLE: &str = "AWAITTY_RECORDINGS";
 
 enum WriterJob {
@@ -85,7 +85,7 @@ pub struct Head<'a> {
 }
 
 impl Recorder {
-    /// Starts a recording in the folder for recordings.
+    /// Starts a recording in the directory for recordings.
     ///
     /// # Errors
     /// If the file cannot be created. The message contains its path.
@@ -95,15 +95,15 @@ impl Recorder {
         with_input: bool,
         limits: &Limits,
     ) -> io::Result<Recorder> {
-        let folder = folder()?;
+        let directory = directory()?;
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(head.timestamp);
-        retention::remove_old(&folder, now, limits.recording_days, limits.recordings_bytes);
+        retention::remove_old(&directory, now, limits.recording_days, limits.recordings_bytes);
         // tmux pane IDs contain characters that are unsafe in file names.
         let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_");
         let start = format!("{}-{}-{name}", head.timestamp, std::process::id());
         // A session that is restarted within a second has the same name.
         for number in 1..=RESTARTS_MAX {
-            let path = folder.join(match number {
+            let path = directory.join(match number {
                 1 => format!("{start}.cast"),
                 number => format!("{start}-{number}.cast"),
             });
@@ -268,11 +268,11 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// Returns the folder for recordings, accessible to its owner only; creates it if it is missing.
-fn folder() -> io::Result<PathBuf> {
+/// Returns the directory for recordings, accessible to its owner only; creates it if it is missing.
+fn directory() -> io::Result<PathBuf> {
     let given = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let path = match (given(FOLDER_VARIABLE), given("XDG_STATE_HOME"), given("HOME")) {
-        (Some(folder), _, _) => PathBuf::from(folder),
+        (Some(directory), _, _) => PathBuf::from(directory),
         (None, Some(state), _) => Path::new(&state).join("awaitty/recordings"),
         (None, None, Some(home)) => Path::new(&home).join(".local/state/awaitty/recordings"),
         (None, None, None) => crate::runtime::runtime_dir()?.join("recordings"),

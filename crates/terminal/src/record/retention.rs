@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
 
-/// A recording in the folder.
+/// A recording in the directory.
 struct Recording {
     path: PathBuf,
     modified: SystemTime,
@@ -16,9 +16,9 @@ struct Recording {
 
 /// Removes recordings last written more than `days` before `now`, then the oldest until the total is at most
 /// `bytes_max`. Keeps recordings that are being written, and files that are not named like a recording.
-pub(super) fn remove_old(folder: &Path, now: SystemTime, days: u64, bytes_max: u64) {
+pub(super) fn remove_old(directory: &Path, now: SystemTime, days: u64, bytes_max: u64) {
     let mut found: Vec<Recording> =
-        fs::read_dir(folder).into_iter().flatten().flatten().filter_map(recording).collect();
+        fs::read_dir(directory).into_iter().flatten().flatten().filter_map(recording).collect();
     found.sort_by_key(|recording| recording.modified);
     let age_max = Duration::from_secs(days.saturating_mul(24 * 60 * 60));
     let mut bytes: u64 = found.iter().map(|recording| recording.bytes).sum();
@@ -58,16 +58,16 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-    fn add(folder: &TempDir, name: &str, modified: SystemTime, bytes: usize) -> File {
-        let path = folder.path().join(name);
+    fn add(directory: &TempDir, name: &str, modified: SystemTime, bytes: usize) -> File {
+        let path = directory.path().join(name);
         fs::write(&path, vec![b'x'; bytes]).unwrap();
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(modified).unwrap();
         file
     }
 
-    fn names(folder: &TempDir) -> Vec<String> {
-        let entries = fs::read_dir(folder.path()).unwrap().flatten();
+    fn names(directory: &TempDir) -> Vec<String> {
+        let entries = fs::read_dir(directory.path()).unwrap().flatten();
         let mut names: Vec<String> =
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -76,35 +76,35 @@ mod tests {
 
     #[test]
     fn recordings_past_the_age_are_removed_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + 1000 * DAY;
         let second = Duration::from_secs(1);
-        add(&folder, "1-2-edge.cast", now - 30 * DAY, 1);
-        add(&folder, "1-2-past.cast", now - 30 * DAY - second, 1);
-        add(&folder, "notes.cast", now - 300 * DAY, 1);
-        add(&folder, "1-2-sh.txt", now - 300 * DAY, 1);
-        let written = add(&folder, "1-2-written.cast", now - 300 * DAY, 1);
+        add(&directory, "1-2-edge.cast", now - 30 * DAY, 1);
+        add(&directory, "1-2-past.cast", now - 30 * DAY - second, 1);
+        add(&directory, "notes.cast", now - 300 * DAY, 1);
+        add(&directory, "1-2-sh.txt", now - 300 * DAY, 1);
+        let written = add(&directory, "1-2-written.cast", now - 300 * DAY, 1);
         rustix::fs::flock(&written, FlockOperation::LockExclusive).unwrap();
-        remove_old(folder.path(), now, 30, u64::MAX);
+        remove_old(directory.path(), now, 30, u64::MAX);
         let kept = ["1-2-edge.cast", "1-2-sh.txt", "1-2-written.cast", "notes.cast"];
-        assert_eq!(names(&folder), kept);
+        assert_eq!(names(&directory), kept);
         drop(written);
-        remove_old(folder.path(), now, 30, u64::MAX);
-        assert_eq!(names(&folder), ["1-2-edge.cast", "1-2-sh.txt", "notes.cast"]);
+        remove_old(directory.path(), now, 30, u64::MAX);
+        assert_eq!(names(&directory), ["1-2-edge.cast", "1-2-sh.txt", "notes.cast"]);
     }
 
     #[test]
     fn the_oldest_recordings_are_removed_until_the_rest_fits() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let now = SystemTime::UNIX_EPOCH + 1000 * DAY;
         for age in 1..=4 {
-            add(&folder, &format!("{age}-2-sh.cast"), now - age * DAY, 100);
+            add(&directory, &format!("{age}-2-sh.cast"), now - age * DAY, 100);
         }
-        remove_old(folder.path(), now, 30, 400);
-        assert_eq!(names(&folder).len(), 4);
-        remove_old(folder.path(), now, 30, 399);
-        assert_eq!(names(&folder), ["1-2-sh.cast", "2-2-sh.cast", "3-2-sh.cast"]);
-        remove_old(folder.path(), now, 30, 100);
-        assert_eq!(names(&folder), ["1-2-sh.cast"]);
+        remove_old(directory.path(), now, 30, 400);
+        assert_eq!(names(&directory).len(), 4);
+        remove_old(directory.path(), now, 30, 399);
+        assert_eq!(names(&directory), ["1-2-sh.cast", "2-2-sh.cast", "3-2-sh.cast"]);
+        remove_old(directory.path(), now, 30, 100);
+        assert_eq!(names(&directory), ["1-2-sh.cast"]);
     }
 }

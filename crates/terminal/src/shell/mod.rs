@@ -75,7 +75,7 @@ pub struct Integration {
     pub kind: Kind,
     /// The file that passes the nonce to the shell.
     pub file: NonceFile,
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Integration {
@@ -88,16 +88,16 @@ impl Integration {
         let Some(kind) = Kind::of(program).filter(|kind| is_interactive(*kind, args)) else {
             return Ok(None);
         };
-        let (nonce, folder) = (Nonce::new()?, write_scripts()?);
-        let file = NonceFile::write(&folder, &nonce)?;
-        Ok(Some(Integration { nonce, kind, file, folder }))
+        let (nonce, directory) = (Nonce::new()?, write_scripts()?);
+        let file = NonceFile::write(&directory, &nonce)?;
+        Ok(Some(Integration { nonce, kind, file, directory }))
     }
 
     /// Returns the shell's arguments with the ones that load the script added.
     pub fn args(&self, args: &[OsString]) -> Vec<OsString> {
         match self.kind {
             Kind::Bash if !has_no_rc(args) => {
-                let mut new_args = vec!["--rcfile".into(), self.folder.join("bash.bash").into()];
+                let mut new_args = vec!["--rcfile".into(), self.directory.join("bash.bash").into()];
                 // Bash requires its long options before the others.
                 let replaced = ["--rcfile", "--init-file", "--login", "-l"];
                 let mut args = args.iter();
@@ -143,12 +143,12 @@ impl Integration {
                 env.insert("AWAITTY_RC".into(), rc_file(args).unwrap_or_default());
             }
             Kind::Zsh => {
-                let folder = self.folder.join("zsh");
-                swap("ZDOTDIR", folder.clone().into(), "AWAITTY_ZDOTDIR");
-                env.insert("AWAITTY_ZDOTDIR_OURS".into(), folder.into());
+                let directory = self.directory.join("zsh");
+                swap("ZDOTDIR", directory.clone().into(), "AWAITTY_ZDOTDIR");
+                env.insert("AWAITTY_ZDOTDIR_OURS".into(), directory.into());
             }
             Kind::Sh => {
-                swap("ENV", self.folder.join("sh.sh").into(), "AWAITTY_ENV");
+                swap("ENV", self.directory.join("sh.sh").into(), "AWAITTY_ENV");
                 env.insert("AWAITTY_ENV_OURS".into(), "1".into());
             }
             Kind::Fish => {}
@@ -156,7 +156,7 @@ impl Integration {
     }
 
     fn path(&self, name: &str) -> String {
-        self.folder.join(name).to_string_lossy().into_owned()
+        self.directory.join(name).to_string_lossy().into_owned()
     }
 }
 
@@ -199,10 +199,10 @@ fn is_interactive(kind: Kind, args: &[String]) -> bool {
     true
 }
 
-/// Writes the scripts to the runtime directory and returns their folder. They are the same for every shell, so they
+/// Writes the scripts to the runtime directory and returns their directory. They are the same for every shell, so they
 /// stay there, and scripts that are up to date are not written again.
 fn write_scripts() -> io::Result<PathBuf> {
-    let folder = runtime::runtime_dir()?.join("shell");
+    let directory = runtime::runtime_dir()?.join("shell");
     let files = [
         ("bash.bash", Kind::Bash.script()),
         ("fish.fish", Kind::Fish.script()),
@@ -211,18 +211,18 @@ fn write_scripts() -> io::Result<PathBuf> {
         ("zsh/.zshenv", include_str!("zshenv.zsh")),
         ("zsh/.zprofile", include_str!("zprofile.zsh")),
     ];
-    fs::create_dir_all(folder.join("zsh"))?;
+    fs::create_dir_all(directory.join("zsh"))?;
     for (name, text) in files {
-        let path = folder.join(name);
+        let path = directory.join(name);
         if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
             continue;
         }
         // A rename is atomic: another shell may be reading the file.
-        let new = folder.join(format!("{}.{}", name.replace('/', "-"), std::process::id()));
+        let new = directory.join(format!("{}.{}", name.replace('/', "-"), std::process::id()));
         fs::write(&new, text)?;
         fs::rename(&new, &path)?;
     }
-    Ok(folder)
+    Ok(directory)
 }
 
 #[cfg(test)]

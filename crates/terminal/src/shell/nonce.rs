@@ -53,11 +53,11 @@ impl NonceFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(super) fn write(folder: &Path, nonce: &Nonce) -> io::Result<NonceFile> {
-        remove_stale(folder);
+    pub(super) fn write(directory: &Path, nonce: &Nonce) -> io::Result<NonceFile> {
+        remove_stale(directory);
         // The file name is public, so it must not derive from the nonce inside.
         let name = Nonce::new()?;
-        let path = folder.join(format!("{FILE_PREFIX}{}-{}", std::process::id(), name.as_str()));
+        let path = directory.join(format!("{FILE_PREFIX}{}-{}", std::process::id(), name.as_str()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         // Created before the write, so that a failed write removes the file.
         let nonce_file = NonceFile { path };
@@ -78,8 +78,8 @@ impl Drop for NonceFile {
 }
 
 /// Removes the files of servers that no longer run.
-fn remove_stale(folder: &Path) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+fn remove_stale(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(FILE_PREFIX).and_then(|rest| rest.split('-').next());
         if pid.is_some_and(|pid| !pid.parse().is_ok_and(proc::exists)) {
@@ -103,18 +103,18 @@ mod tests {
 
     #[test]
     fn a_nonce_file_is_private_and_removed_on_drop() {
-        let folder = std::env::temp_dir().join(format!("awaitty-nonce-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let directory = std::env::temp_dir().join(format!("awaitty-nonce-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
         // No process has that PID: it is above the kernel's maximum.
-        let stale = folder.join(format!("{FILE_PREFIX}4194305-ff"));
+        let stale = directory.join(format!("{FILE_PREFIX}4194305-ff"));
         fs::write(&stale, "left by a server that was killed").unwrap();
         let nonce = Nonce::new().unwrap();
-        let file = NonceFile::write(&folder, &nonce).unwrap();
+        let file = NonceFile::write(&directory, &nonce).unwrap();
         assert_eq!(fs::read_to_string(file.path()).unwrap().trim_end(), nonce.as_str());
         assert_eq!(file.path().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!file.path().to_string_lossy().contains(nonce.as_str()));
         drop(file);
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
-        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

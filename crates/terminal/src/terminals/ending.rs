@@ -19,12 +19,12 @@ pub enum Ending {
     Detach,
 }
 
-/// Ends a terminal that is removed from its set: its waits, its processes, and its pane if it is one. Returns the processes
-/// that survived.
+/// Ends a terminal that is removed from its set: its waits, its processes, and its pane if it is one. Returns the
+/// processes that survived.
 pub(super) async fn end_and_forget(entry: &Entry, ending: Ending) -> Vec<Survivor> {
     let _ = entry.handle.call(Driver::close).await;
     let survivors = end(entry, ending).await;
-    orphans::forget(&entry.mark);
+    orphans::forget(&entry.tag);
     if let (Some((server, pane)), Ending::Kill(..)) = (&entry.pane, ending) {
         let pid = entry.handle.call(|driver| driver.pid()).await;
         server.kill_pane(pane, pid.unwrap_or_default()).await;
@@ -40,7 +40,7 @@ pub(super) async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
             Vec::new()
         }
         Ending::Kill(signal, grace) => {
-            let survivors = processes::end_all(entry.pid, &entry.mark, signal, grace).await;
+            let survivors = processes::end_all(entry.pid, &entry.tag, signal, grace).await;
             // The task gets the exit status a moment later. tmux may report the exit of a pane with any delay.
             let timeout =
                 if entry.pane.is_some() { limits::DRAIN_MAX } else { limits::EXIT_REPORT_MAX };

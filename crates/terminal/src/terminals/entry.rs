@@ -26,7 +26,7 @@ pub struct Entry {
     pub pid: Pid,
     /// The session leader as the file of leaders identifies it.
     pub(super) leader: Option<Leader>,
-    /// Start time, in milliseconds since 1970.
+    /// Start time, in milliseconds since the Unix epoch.
     pub created_ms: u64,
     /// Lines of scrollback.
     pub(super) scrollback: usize,
@@ -34,8 +34,8 @@ pub struct Entry {
     pub handle: Handle,
     /// People who are attached.
     pub people: People,
-    /// The entry in the environment of its processes by which they are found.
-    pub(super) mark: String,
+    /// The tag: an entry in the environment of its processes, by which they are found.
+    pub(super) tag: String,
     /// The image of the program right after its start.
     pub(super) image: Option<ProgramImage>,
     /// The tmux pane, if the terminal is one.
@@ -54,8 +54,8 @@ impl Entry {
 
     /// Returns whether a name, an ID or a value of `AWAITTY_SESSION` refers to it.
     pub fn is_called(&self, id: &str) -> bool {
-        let is_mark = self.mark.split_once('=') == Some((SESSION_VARIABLE, id));
-        self.id == id || self.name.as_deref() == Some(id) || is_mark
+        let is_tag = self.tag.split_once('=') == Some((SESSION_VARIABLE, id));
+        self.id == id || self.name.as_deref() == Some(id) || is_tag
     }
 
     /// Returns the names by which a policy refers to it.

@@ -18,7 +18,7 @@ use crate::record::Recorder;
 use crate::runtime::SESSION_VARIABLE;
 use crate::terminal::{Driver, ProgramSetup, exit_of};
 
-fn folder() -> Result<PathBuf, ToolError> {
+fn directory() -> Result<PathBuf, ToolError> {
     crate::runtime::runtime_dir().map_err(|error| ToolError::new("internal", error.to_string()))
 }
 
@@ -95,12 +95,12 @@ impl Terminals {
         let (pane, capture) = if found.is_dead {
             (Err(found.exit()), server.capture_everything(&found.id, history).await?)
         } else {
-            let (pane, capture) = Pane::attach(server, &found, &folder()?, history).await?;
+            let (pane, capture) = Pane::attach(server, &found, &directory()?, history).await?;
             (Ok(pane), capture)
         };
         let pid = Pid::from_raw(capture.info.pid).ok_or_else(ToolError::gone)?;
         let entry = Arc::new(Entry {
-            mark: format!("{SESSION_VARIABLE}={id}"),
+            tag: format!("{SESSION_VARIABLE}={id}"),
             id,
             name: name.map(str::to_owned),
             command: found.command,
@@ -158,14 +158,14 @@ impl Terminals {
             )));
         }
         let pending =
-            server.create_pane(place, spec.name.as_deref(), &folder()?, spec.scrollback).await?;
+            server.create_pane(place, spec.name.as_deref(), &directory()?, spec.scrollback).await?;
         let id = server.id_of(&pending.pane.place().1);
         if let Err(denied) = self.rules().check_seeing(&names_of(&id, spec.name.as_deref())) {
             pending.kill().await;
             return Err(denied);
         }
-        let mark = format!("{SESSION_VARIABLE}={id}");
-        let start = resolve(&spec, &mark, self.socket.get(), integration.as_ref(), self.rules())?;
+        let tag = format!("{SESSION_VARIABLE}={id}");
+        let start = resolve(&spec, &tag, self.socket.get(), integration.as_ref(), self.rules())?;
         let untouched = pending.pane.input_modes();
         let recorder = match spec.recorder(&id, self.limits()) {
             Ok(recorder) => recorder,
@@ -197,7 +197,7 @@ impl Terminals {
                 Some((untouched, ProgramSetup { shell: integration, recorder, is_wrapped: false })),
             ),
             people: People::default(),
-            mark,
+            tag,
             image: ProgramImage::of(pid),
             pane: Some(place),
             spec: Some(spec),

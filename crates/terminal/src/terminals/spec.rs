@@ -107,7 +107,7 @@ impl SpawnSpec {
         let name = [Some(id), self.name.as_deref()].into_iter().flatten().collect::<Vec<_>>();
         let started = Recorder::start(&name.join("-"), &head, with_input, limits);
         started.map(Some).map_err(|error| {
-            let next = "leave record out, or set AWAITTY_RECORDINGS to a folder";
+            let next = "leave record out, or set AWAITTY_RECORDINGS to a directory";
             ToolError::new("spawn_failed", format!("record: {error}: {next}"))
         })
     }

@@ -22,7 +22,7 @@ pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Resolves the executable, and builds the environment of the program.
 pub(super) fn resolve(
     spec: &SpawnSpec,
-    mark: &str,
+    tag: &str,
     socket: Option<&PathBuf>,
     integration: Option<&Integration>,
     rules: &dyn Rules,
@@ -35,7 +35,7 @@ pub(super) fn resolve(
         let shown = cwd.display().to_string();
         return failed(format!("the directory {shown:?} {why}: give a cwd that is one"));
     }
-    let mut env = environment(spec, mark, socket, rules);
+    let mut env = environment(spec, tag, socket, rules);
     let path = env.get(&OsString::from("PATH")).cloned();
     let name = &spec.argv[0];
     let found = if name.contains('/') {
@@ -44,7 +44,7 @@ pub(super) fn resolve(
     } else {
         let path = path.unwrap_or_else(|| DEFAULT_PATH.into());
         std::env::split_paths(&path)
-            .map(|folder| cwd.join(folder).join(name))
+            .map(|directory| cwd.join(directory).join(name))
             .find(|path| is_executable(path))
     };
     let Some(program) = found else {
@@ -87,7 +87,7 @@ fn is_executable(path: &Path) -> bool {
 /// The server's variables (unless they are to be cleared), what a terminal has to say, the caller's.
 fn environment(
     spec: &SpawnSpec,
-    mark: &str,
+    tag: &str,
     socket: Option<&PathBuf>,
     rules: &dyn Rules,
 ) -> BTreeMap<OsString, OsString> {
@@ -122,7 +122,7 @@ fn environment(
         env.insert("LANG".into(), "C.UTF-8".into());
     }
     env.extend(spec.env.iter().map(|(name, value)| (name.into(), value.into())));
-    if let Some((name, value)) = mark.split_once('=') {
+    if let Some((name, value)) = tag.split_once('=') {
         env.insert(name.into(), value.into());
     }
     if let Some(socket) = socket {
@@ -148,9 +148,9 @@ fn add_to_path(env: &mut BTreeMap<OsString, OsString>) {
     let program = std::env::current_exe().ok();
     let Some(own) = program.as_deref().and_then(Path::parent) else { return };
     let path = env.get(&OsString::from("PATH")).cloned().unwrap_or_else(|| DEFAULT_PATH.into());
-    let folders = std::env::split_paths(&path).chain([own.to_owned()]);
-    if !std::env::split_paths(&path).any(|folder| folder == own)
-        && let Ok(path) = std::env::join_paths(folders)
+    let directories = std::env::split_paths(&path).chain([own.to_owned()]);
+    if !std::env::split_paths(&path).any(|directory| directory == own)
+        && let Ok(path) = std::env::join_paths(directories)
     {
         env.insert("PATH".into(), path);
     }

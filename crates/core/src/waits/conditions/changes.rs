@@ -141,8 +141,8 @@ fn selection_changed(before: &Frame, after: &Frame, ignore: &[Arc<Pattern>]) -> 
     spans(before) != spans(after)
 }
 
-/// Returns whether the text differs from the anchor's by more than the echo of the input, whose cells count as never drawn,
-/// and by more than the scroll that an echoed Enter makes.
+/// Returns whether the text differs from the anchor's by more than the echo of the input, whose cells count as never
+/// drawn, and by more than the scroll that an echoed Enter makes.
 fn changed_beyond_echo(anchor: &Anchor, frame: &Frame, ignore: &[Arc<Pattern>]) -> bool {
     let old = anchor.frame.rows();
     if old.len() != frame.rows().len() || anchor.frame.cols() != frame.cols() {

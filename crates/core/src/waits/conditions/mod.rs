@@ -1,4 +1,4 @@
-//! The conditions of waits. All code that differs from condition to condition is in this folder.
+//! The conditions of waits. All code that differs from condition to condition is in this directory.
 //!
 //! A new condition is a variant of [`Condition`] and an arm in each `match` below. The registry and the session use
 //! conditions only through these functions.
@@ -150,8 +150,8 @@ pub(crate) enum Event {
     Exit,
 }
 
-/// The event that most often meets a condition. The registry keeps the waits of each trigger apart, so that an event costs
-/// nothing for the waits of other triggers.
+/// The event that most often meets a condition. The registry keeps the waits of each trigger apart, so that an event
+/// costs nothing for the waits of other triggers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Trigger {
     /// Drawn text that matches [`Condition::searched_pattern`].
@@ -221,8 +221,8 @@ impl Verdict {
 }
 
 impl Condition {
-    /// Returns whether the activity of the foreground job decides when a wait for it starts, so that the driver has to sample
-    /// the job first.
+    /// Returns whether the activity of the foreground job decides when a wait for it starts, so that the driver has to
+    /// sample the job first.
     pub fn is_judged_by_activity(&self) -> bool {
         matches!(self.rules().samples, Samples::WhenDue | Samples::Periodic)
     }

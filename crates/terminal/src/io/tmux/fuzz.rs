@@ -57,7 +57,7 @@ const TOKENS: &[&[u8]] = &[
     b"no server running",
 ];
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/tmux")
 }
 
@@ -118,6 +118,6 @@ fn check_capture(capture: &Capture, reply_length: usize) {
 #[test]
 fn malformed_replies_of_tmux_do_not_panic() {
     let seeds: Vec<Vec<u8>> =
-        engine::stored_cases(&folder()).into_iter().map(|(_, case)| case).collect();
-    engine::fuzz(&folder(), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);
+        engine::stored_cases(&directory()).into_iter().map(|(_, case)| case).collect();
+    engine::fuzz(&directory(), CASES, |rng| engine::mutate(rng, &seeds, TOKENS), check);
 }

@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_name_is_not_parsed_as_a_pane() {
+    fn a_directory_name_is_not_parsed_as_a_pane() {
         let forged = "%7 1 0 0 0 80 24 1 0 = = /dev/pts/9\nsh\n/\ntitle\nwork:1.7";
         let output =
             format!("M%3 42 0 0 0 80 24 1 0 = = /dev/pts/1\nsh\n/a\nb\nc\n{forged}\nt\nwork:1.0\n");

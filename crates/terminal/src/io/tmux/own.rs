@@ -68,10 +68,10 @@ impl Server {
         &self,
         place: Placement<'_>,
         name: Option<&str>,
-        folder: &Path,
+        directory: &Path,
         history: usize,
     ) -> Result<PendingPane, TmuxError> {
-        let (listener, launcher, _socket) = listen(folder, "tmux-start")?;
+        let (listener, launcher, _socket) = listen(directory, "tmux-start")?;
         let id = match place {
             Placement::NewSession(cols, rows) => {
                 self.new_session(name, (cols, rows), history, &launcher).await?
@@ -82,7 +82,7 @@ impl Server {
         let attached = match configured {
             Ok(launcher) => {
                 let attached = match self.pane(&id).await {
-                    Ok(info) => Pane::attach(self, &info, folder, history).await,
+                    Ok(info) => Pane::attach(self, &info, directory, history).await,
                     Err(error) => Err(error),
                 };
                 attached.map(|(pane, capture)| PendingPane { launcher, pane, capture })

@@ -58,12 +58,12 @@ impl Pane {
     pub async fn attach(
         server: &Server,
         info: &PaneInfo,
-        folder: &Path,
+        directory: &Path,
         history: usize,
     ) -> Result<(Pane, Capture), TmuxError> {
         let other = |error: io::Error| TmuxError::Other(error.to_string());
         let separator = separator()?;
-        let (listener, command, _removed) = listen(folder, "tmux-pipe")?;
+        let (listener, command, _removed) = listen(directory, "tmux-pipe")?;
         // tmux expands formats and dates in the shell command of a pipe.
         let command = command.replace('#', "##").replace('%', "%%");
         // The check and the pipe are one command, so that a pipe of another program is never replaced. The pipe has
@@ -241,11 +241,11 @@ fn captures(server: &Server, pane: &str, tty: &Path) -> io::Result<Source> {
 /// Listens on a new socket, and returns the shell command that runs a subcommand of this program with the socket's
 /// path.
 pub(super) fn listen(
-    folder: &Path,
+    directory: &Path,
     subcommand: &str,
 ) -> Result<(UnixListener, String, SocketFile), TmuxError> {
     let other = |error: io::Error| TmuxError::Other(error.to_string());
-    let socket = folder.join(format!("{subcommand}-{}.sock", &separator()?[..12]));
+    let socket = directory.join(format!("{subcommand}-{}.sock", &separator()?[..12]));
     let listener = UnixListener::bind(&socket).map_err(other)?;
     let program = std::env::current_exe().map_err(other)?;
     let words = [program.to_string_lossy(), subcommand.into(), socket.to_string_lossy()];

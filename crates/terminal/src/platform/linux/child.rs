@@ -24,8 +24,8 @@ pub(crate) fn open_peer(master: &OwnedFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Makes a forked child the leader of a new session with standard input as its controlling terminal, resets its signals,
-/// and marks all file descriptors except 0, 1 and 2 as close-on-exec. Async-signal-safe.
+/// Makes a forked child the leader of a new session with standard input as its controlling terminal, resets its
+/// signals, and marks all file descriptors except 0, 1 and 2 as close-on-exec. Async-signal-safe.
 ///
 /// # Errors
 /// If the terminal cannot become the controlling terminal.
@@ -49,8 +49,8 @@ pub(crate) fn become_leader() -> io::Result<()> {
 /// Sets all signals to their default dispositions and unblocks them, before an exec: ignored and blocked signals are
 /// inherited. Async-signal-safe.
 pub(crate) fn reset_signals() {
-    // SAFETY: the calls are async-signal-safe. The kernel reads the array and the mask, which outlive the calls. The system
-    // call is used because the C library reserves two signals and refuses to change them.
+    // SAFETY: the calls are async-signal-safe. The kernel reads the array and the mask, which outlive the calls. The
+    // system call is used because the C library reserves two signals and refuses to change them.
     unsafe {
         let default: [usize; 4] = [libc::SIG_DFL; 4];
         for signal in 1..=SIGNAL_MAX {

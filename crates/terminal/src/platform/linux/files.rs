@@ -1,5 +1,5 @@
-//! Files and memory with guarantees that only the kernel can give: paths that stay below a folder, notifications of writes,
-//! memory that other processes of the user cannot read.
+//! Files and memory with guarantees that only the kernel can give: paths that stay below a directory, notifications of
+//! writes, memory that other processes of the user cannot read.
 
 use std::fs::File;
 use std::io;
@@ -11,16 +11,16 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
 
-/// Creates a file of mode 0600 at a path below a folder. The kernel enforces that the path stays below the folder and
-/// contains no symbolic link, without a race.
+/// Creates a file of mode 0600 at a path below a directory. The kernel enforces that the path stays below the directory
+/// and contains no symbolic link, without a race.
 ///
 /// # Errors
-/// `EEXIST` if there is a file, `ELOOP` or `EXDEV` if the path contains a link or leaves the folder.
-pub fn create_beneath(folder: impl AsFd, path: &Path) -> Result<File, Errno> {
+/// `EEXIST` if there is a file, `ELOOP` or `EXDEV` if the path contains a link or leaves the directory.
+pub fn create_beneath(directory: impl AsFd, path: &Path) -> Result<File, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let mode = Mode::RUSR | Mode::WUSR;
-    rustix::fs::openat2(folder, path, flags, mode, resolve).map(File::from)
+    rustix::fs::openat2(directory, path, flags, mode, resolve).map(File::from)
 }
 
 /// Creates a file that exists only in memory, and whose file descriptor an exec keeps open.
@@ -36,8 +36,8 @@ pub fn descriptor_path(fd: RawFd) -> PathBuf {
     format!("/proc/self/fd/{fd}").into()
 }
 
-/// Returns a file descriptor that becomes readable when a process writes to a file or terminal. Each write is one event, and
-/// reading takes the events.
+/// Returns a file descriptor that becomes readable when a process writes to a file or terminal. Each write is one
+/// event, and reading takes the events.
 ///
 /// # Errors
 /// If the file does not exist, or no file descriptor is left.

@@ -54,8 +54,8 @@ impl Foreground {
     }
 }
 
-/// The flag of a process that has not executed another program since it was forked (the kernel's `PF_FORKNOEXEC`). It is
-/// in the ninth field of `/proc/PID/stat`, also of a zombie.
+/// The flag of a process that has not executed another program since it was forked (the kernel's `PF_FORKNOEXEC`). It
+/// is in the ninth field of `/proc/PID/stat`, also of a zombie.
 const FORK_NO_EXEC: u64 = 0x40;
 
 /// Returns whether the processes of a group are forks of a shell that run no other program, as those of its prompt are.

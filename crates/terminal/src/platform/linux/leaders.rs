@@ -1,11 +1,12 @@
 //! The file of the session leaders that a daemon has started, and the processes of their sessions after the daemon was
 //! killed.
 //!
-//! A PID alone does not identify a process: after a reboot, or when PIDs wrap around, it belongs to another process. So the
-//! file starts with the boot ID, and each leader has its PID and its start time. The kernel does not reuse a PID while a
-//! session has it as its ID. So if the PID of a leader belongs to a live process with another start time, all processes of
-//! the leader's session have exited, and a session with that ID is a new one. If the leader of the new session has exited
-//! too, the two sessions cannot be distinguished; therefore a leader is removed from the file when its session is closed.
+//! A PID alone does not identify a process: after a reboot, or when PIDs wrap around, it belongs to another process. So
+//! the file starts with the boot ID, and each leader has its PID and its start time. The kernel does not reuse a PID
+//! while a session has it as its ID. So if the PID of a leader belongs to a live process with another start time, all
+//! processes of the leader's session have exited, and a session with that ID is a new one. If the leader of the new
+//! session has exited too, the two sessions cannot be distinguished; therefore a leader is removed from the file when
+//! its session is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,8 +46,8 @@ impl LeadersFile {
         Ok(file)
     }
 
-    /// Adds a leader that is not reaped yet. Ignores a failed write: then fewer processes are found after a kill, and nothing
-    /// else depends on the file.
+    /// Adds a leader that is not reaped yet. Ignores a failed write: then fewer processes are found after a kill, and
+    /// nothing else depends on the file.
     pub fn add(&self, pid: Pid) -> Option<Leader> {
         let pid = pid.as_raw_nonzero().get();
         let leader = Leader { pid, start_time: proc::start_time(pid)? };
@@ -174,9 +175,10 @@ mod tests {
 
     #[test]
     fn leaders_are_in_the_file_until_their_sessions_are_closed() {
-        let folder = std::env::temp_dir().join(format!("awaitty-leaders-{}", std::process::id()));
-        fs::create_dir(&folder).unwrap();
-        let path = folder.join("leaders");
+        let directory =
+            std::env::temp_dir().join(format!("awaitty-leaders-{}", std::process::id()));
+        fs::create_dir(&directory).unwrap();
+        let path = directory.join("leaders");
         fs::write(&path, "100\n200\n").unwrap();
         assert_eq!(read(&path), [], "an old version");
         let file = LeadersFile::create(path.clone()).unwrap();
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(read(&path), [parent]);
         file.remove(Leader { start_time: parent.start_time + 1, ..parent });
         assert_eq!(read(&path), [parent], "another leader by the same PID");
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

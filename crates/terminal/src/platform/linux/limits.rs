@@ -1,7 +1,8 @@
-//! The limit of file descriptors: the hard limit for this process, and the inherited limit for the programs that it starts.
+//! The limit of file descriptors: the hard limit for this process, and the inherited limit for the programs that it
+//! starts.
 //!
-//! A terminal takes two file descriptors, and most systems set a soft limit of 1024. Programs keep that limit, because some
-//! use `select`, which cannot handle larger numbers, and some close every possible file descriptor one by one.
+//! A terminal takes two file descriptors, and most systems set a soft limit of 1024. Programs keep that limit, because
+//! some use `select`, which cannot handle larger numbers, and some close every possible file descriptor one by one.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! Linux: `/proc`, pidfds, inotify, the child subreaper, files beneath a folder and resource limits.
+//! Linux: `/proc`, pidfds, inotify, the child subreaper, files beneath a directory and resource limits.
 
 pub(crate) mod child;
 pub mod exit_watch;

@@ -1,9 +1,9 @@
 //! Attributes orphans to terminals where neither their session nor their environment does.
 //!
-//! This process is their subreaper, so they are its children, and a child that is no session leader of ours was started in
-//! one of our terminals. It belongs to the terminal that it has open. Otherwise it belongs to a terminal that existed when
-//! it started: if that is only one, the orphan is attributed to it; if there are several, the orphan is uncertain, so it is
-//! not killed but reported.
+//! This process is their subreaper, so they are its children, and a child that is no session leader of ours was started
+//! in one of our terminals. It belongs to the terminal that it has open. Otherwise it belongs to a terminal that
+//! existed when it started: if that is only one, the orphan is attributed to it; if there are several, the orphan is
+//! uncertain, so it is not killed but reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ struct StartedTerminal {
     leader: i32,
     /// Start time of the leader, in the kernel's ticks since the boot.
     start_time: u64,
-    /// Its device file. `None` once the kernel has given the same path to another terminal, which it does only after all
-    /// processes have closed this one.
+    /// Its device file. `None` once the kernel has given the same path to another terminal, which it does only after
+    /// all processes have closed this one.
     terminal: Option<PathBuf>,
     /// Its processes were ended.
     is_ended: bool,
 }
 
-/// The terminals, by the mark in the environment of their processes.
+/// The terminals, by the tag in the environment of their processes.
 static TERMINALS: Mutex<BTreeMap<String, StartedTerminal>> = Mutex::new(BTreeMap::new());
 
 /// The orphans of a terminal.
@@ -45,7 +45,7 @@ fn lock() -> MutexGuard<'static, BTreeMap<String, StartedTerminal>> {
 }
 
 /// Adds a terminal whose program was started. Called within `register`, so that a concurrent scan sees both or neither.
-pub fn add_terminal(mark: &str, leader: Pid, terminal: &Path) {
+pub fn add_terminal(tag: &str, leader: Pid, terminal: &Path) {
     let leader = leader.as_raw_nonzero().get();
     let mut all = lock();
     for other in all.values_mut().filter(|other| other.terminal.as_deref() == Some(terminal)) {
@@ -53,23 +53,23 @@ pub fn add_terminal(mark: &str, leader: Pid, terminal: &Path) {
     }
     let (start_time, terminal) =
         (proc::start_time(leader).unwrap_or_default(), Some(terminal.to_owned()));
-    all.insert(mark.to_owned(), StartedTerminal { leader, start_time, terminal, is_ended: false });
+    all.insert(tag.to_owned(), StartedTerminal { leader, start_time, terminal, is_ended: false });
 }
 
 /// Marks a terminal whose processes were ended.
-pub(super) fn mark_ended(mark: &str) {
-    if let Some(terminal) = lock().get_mut(mark) {
+pub(super) fn mark_ended(tag: &str) {
+    if let Some(terminal) = lock().get_mut(tag) {
         terminal.is_ended = true;
     }
 }
 
 /// Removes a terminal that was closed.
-pub fn forget(mark: &str) {
-    lock().remove(mark);
+pub fn forget(tag: &str) {
+    lock().remove(tag);
 }
 
 /// Returns the orphans in the process table that belong to a terminal or may belong to it.
-pub(super) fn claim(mark: &str, table: &BTreeMap<i32, Process>) -> ClaimedOrphans {
+pub(super) fn claim(tag: &str, table: &BTreeMap<i32, Process>) -> ClaimedOrphans {
     let mut claim = ClaimedOrphans::default();
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let is_child = |process: &Process| process.parent == own && !process.is_zombie;
@@ -77,26 +77,26 @@ pub(super) fn claim(mark: &str, table: &BTreeMap<i32, Process>) -> ClaimedOrphan
     let orphans = table.iter().filter(|(pid, process)| is_child(process) && !is_leader(**pid));
     let orphans: Vec<(i32, Process)> = orphans.map(|(&pid, &process)| (pid, process)).collect();
     let terminals = lock();
-    let Some(this) = terminals.get(mark).filter(|_| is_reaper()) else { return claim };
+    let Some(this) = terminals.get(tag).filter(|_| is_reaper()) else { return claim };
     // Programs in a tmux server that we started outlive us, and their orphans become our children too.
     let servers = orphans.iter().filter(|(pid, _)| is_tmux_server(*pid));
     let servers: Vec<u64> = servers.map(|(_, process)| process.start_time).collect();
-    let others = || terminals.iter().filter(|(other, one)| *other != mark && !one.is_ended);
+    let others = || terminals.iter().filter(|(other, one)| *other != tag && !one.is_ended);
     for (pid, process) in orphans {
         if process.start_time < this.start_time || outlives_us(pid) {
             continue;
         }
-        let Ok(marks) = environment(pid) else { continue };
-        let carries = |mark: &str| marks.split(|&byte| byte == 0).any(|one| one == mark.as_bytes());
-        let is_of = |mark: &str, one: &StartedTerminal| {
+        let Ok(tags) = environment(pid) else { continue };
+        let carries = |tag: &str| tags.split(|&byte| byte == 0).any(|one| one == tag.as_bytes());
+        let is_of = |tag: &str, one: &StartedTerminal| {
             let terminal = one.terminal.as_deref();
-            carries(mark)
+            carries(tag)
                 || process.session == one.leader
                 || terminal.is_some_and(|terminal| holds(pid, terminal))
         };
-        let is_anothers = others().any(|(mark, one)| is_of(mark, one));
+        let is_anothers = others().any(|(tag, one)| is_of(tag, one));
         let mut started = others().map(|(_, one)| one.start_time).chain(servers.iter().copied());
-        if is_of(mark, this)
+        if is_of(tag, this)
             || !is_anothers && started.all(|start_time| start_time > process.start_time)
         {
             claim.certain.insert(pid);

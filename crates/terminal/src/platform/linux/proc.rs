@@ -52,8 +52,8 @@ pub fn parent_and_session(pid: i32) -> Option<(i32, i32)> {
     Some((process.parent, process.session))
 }
 
-/// Returns whether a process runs or waits for a processor, and not for anything else. True for a process that has ended:
-/// tmux may report its end before we do.
+/// Returns whether a process runs or waits for a processor, and not for anything else. True for a process that has
+/// ended: tmux may report its end before we do.
 pub fn is_running(pid: Pid) -> bool {
     stat(pid.as_raw_nonzero().get()).and_then(|fields| Some(fields.first()? != "S")).unwrap_or(true)
 }
@@ -122,7 +122,8 @@ pub(super) fn has_variable(pid: i32, entry: &[u8]) -> bool {
     environment(pid).split(|&byte| byte == 0).any(|found| found == entry)
 }
 
-/// Returns whether a process has an entry in its environment that starts with these bytes. False for another user's process.
+/// Returns whether a process has an entry in its environment that starts with these bytes. False for another user's
+/// process.
 pub(super) fn has_variable_prefix(pid: i32, prefix: &[u8]) -> bool {
     environment(pid).split(|&byte| byte == 0).any(|found| found.starts_with(prefix))
 }

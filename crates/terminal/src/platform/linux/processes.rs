@@ -1,9 +1,9 @@
-//! Ends everything that the program of a terminal started, and leaves nothing in the process table.
+//! Ends everything that the program of a terminal started, and reaps its zombies.
 //!
 //! Killing the process group leaves background jobs; killing the session leaves daemons that created a session of their
 //! own. So this process is a child subreaper (`PR_SET_CHILD_SUBREAPER`): orphans become its children and are found. The
-//! processes of a terminal are those of its session, the descendants of its leader, our own children with its mark in
-//! their environment, and the orphans that `orphans` attributes to it.
+//! processes of a terminal are those of its POSIX session, the descendants of its leader, our own children with its tag
+//! (an entry of their environment), and the orphans that `orphans` attributes to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -27,7 +27,7 @@ const SCAN_PAUSE: Duration = Duration::from_millis(5);
 /// See [`SCAN_PAUSE`].
 const SCAN_PAUSE_MAX: Duration = Duration::from_millis(100);
 
-/// Rounds of SIGKILL. A fork bomb may need several.
+/// Maximum number of rounds of SIGKILL. A fork bomb needs several.
 const KILL_ROUNDS: usize = 200;
 
 /// Number of spare file descriptors: for the directory `/proc` and for a file in it.
@@ -96,8 +96,12 @@ pub fn unregister(pid: Pid) {
     leaders.remove(&pid.as_raw_nonzero().get());
 }
 
-/// Reaps orphans: descendants that lost their parent and then exited.
+/// Reaps orphans: descendants that lost their parent and then exited. Does nothing in a process that is no child
+/// subreaper, because its other children belong to its host.
 pub fn reap_orphans() {
+    if !is_reaper() {
+        return;
+    }
     let leaders = LEADERS.lock().unwrap_or_else(PoisonError::into_inner);
     for pid in children().into_iter().filter(|pid| !leaders.contains(pid)) {
         if let Some(pid) = Pid::from_raw(pid) {
@@ -111,15 +115,15 @@ fn children() -> Vec<i32> {
     proc::children_of(rustix::process::getpid().as_raw_nonzero().get())
 }
 
-/// Ends everything that belongs to a terminal: sends the signal, then SIGKILL until nothing is left. Returns the processes
-/// that are still alive and may belong to it.
-pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) -> Vec<Survivor> {
+/// Ends everything that belongs to a terminal: sends `signal`, waits for up to `grace`, then sends SIGKILL until no
+/// process is left, at most `KILL_ROUNDS` times. Returns the processes that are still alive and may belong to it.
+pub async fn end_all(leader: Pid, tag: &str, signal: Signal, grace: Duration) -> Vec<Survivor> {
     // Reading the process table takes milliseconds, so it runs on a worker thread.
     let scan = async |signal: Option<Signal>| {
-        let mark = mark.to_owned();
+        let tag = tag.to_owned();
         let scan = move || match signal {
-            Some(signal) => signal_all(leader, &mark, signal),
-            None => find_processes(leader, &mark),
+            Some(signal) => signal_all(leader, &tag, signal),
+            None => find_processes(leader, &tag),
         };
         workers::run(scan).await
     };
@@ -142,14 +146,14 @@ pub async fn end_all(leader: Pid, mark: &str, signal: Signal, grace: Duration) -
         reap_orphans();
     }
     reap_orphans();
-    orphans::mark_ended(mark);
-    // An own process that is still alive belongs to another user, such as a program that `sudo` started.
+    orphans::mark_ended(tag);
+    // A process of the terminal that survives SIGKILL usually belongs to another user: `sudo` started it.
     let left = left.own.union(&left.uncertain).take(limits::SURVIVORS_MAX);
     left.filter_map(|&pid| Some(Survivor { pid, command: command(pid)? })).collect()
 }
 
-/// Kills all children that are left when the server ends. Those without a mark were started by a marked process and lost
-/// their parent.
+/// Kills the children that are left when the server ends, except those that outlive it on purpose. Children without a
+/// tag are orphans of a program that we started, so they are killed too.
 pub async fn end_orphans() {
     for _ in 0..KILL_ROUNDS {
         reap_orphans();
@@ -167,7 +171,7 @@ pub async fn end_orphans() {
 /// Kills the processes that a killed server left: those with the server's socket in their environment, and those in the
 /// sessions of its leaders. Returns their number.
 pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> usize {
-    let mark = [variable.as_bytes(), b"=", socket.as_os_str().as_bytes()].concat();
+    let tag = [variable.as_bytes(), b"=", socket.as_os_str().as_bytes()].concat();
     let mut ended = BTreeSet::new();
     for _ in 0..KILL_ROUNDS {
         let table = proc::table();
@@ -181,14 +185,14 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> us
         let is_candidate = |pid: &i32, process: &Process| {
             !process.is_zombie
                 && !ancestors.contains(pid)
-                && !proc::has_variable_prefix(*pid, &session_mark("tmux:"))
+                && !proc::has_variable_prefix(*pid, &session_tag("tmux:"))
         };
-        let marked = table
+        let tagged = table
             .iter()
-            .filter(|(pid, process)| is_candidate(pid, process) && proc::has_variable(**pid, &mark))
+            .filter(|(pid, process)| is_candidate(pid, process) && proc::has_variable(**pid, &tag))
             .map(|(&pid, _)| pid)
             .collect();
-        let mut found = leaders::strays(&table, leaders, &marked);
+        let mut found = leaders::strays(&table, leaders, &tagged);
         found.retain(|pid| table.get(pid).is_some_and(|process| is_candidate(pid, process)));
         if found.is_empty() {
             break;
@@ -202,25 +206,25 @@ pub async fn end_strays(variable: &str, socket: &Path, leaders: &[Leader]) -> us
     ended.len()
 }
 
-/// Returns whether a process outlives the server on purpose: the tmux server that `spawn` starts, what runs in it, and the
-/// process that takes a wait back from a tmux server once we have ended. A tmux server that a program started in one of
-/// our terminals has the mark of that terminal, and does not.
+/// Returns whether a process outlives the server on purpose: a tmux server that `spawn` started, the programs in it,
+/// and the `tmux-wait` process, which cancels its `tmux wait-for` after we have exited. A tmux server that a program
+/// started in one of our terminals has the tag of that terminal, and is ended with it.
 pub(super) fn outlives_us(pid: i32) -> bool {
     let words = proc::command_line(pid);
     let is_waiter = words.split(|&byte| byte == 0).nth(1) == Some(b"tmux-wait".as_slice());
     // An orphan that was started in a pane is our child only because we started that tmux server.
-    is_waiter || is_tmux_server(pid) || proc::has_variable_prefix(pid, &session_mark("tmux:"))
+    is_waiter || is_tmux_server(pid) || proc::has_variable_prefix(pid, &session_tag("tmux:"))
 }
 
 /// Returns whether a process is a tmux server that `spawn` has started.
 pub(super) fn is_tmux_server(pid: i32) -> bool {
     proc::name(pid).is_some_and(|name| name == "tmux: server")
-        && !proc::has_variable_prefix(pid, &session_mark(""))
+        && !proc::has_variable_prefix(pid, &session_tag(""))
 }
 
-/// Sends a signal to everything that belongs to a terminal, and returns it.
-fn signal_all(leader: Pid, mark: &str, signal: Signal) -> TerminalProcesses {
-    let found = find_processes(leader, mark);
+/// Sends a signal to all processes of a terminal, and returns the processes.
+fn signal_all(leader: Pid, tag: &str, signal: Signal) -> TerminalProcesses {
+    let found = find_processes(leader, tag);
     for &pid in &found.own {
         if let Some(pid) = Pid::from_raw(pid) {
             let _ = rustix::process::kill_process(pid, signal);
@@ -240,24 +244,26 @@ fn command(pid: i32) -> Option<String> {
     Some(text::visible(line.trim_end()).chars().take(text::LINE_CHARS).collect())
 }
 
-/// Returns the start of the environment entry that marks a terminal whose ID starts with `id`.
-fn session_mark(id: &str) -> Vec<u8> {
-    format!("{SESSION_VARIABLE}={id}").into_bytes()
+/// Returns the start of the tags whose value starts with `prefix`. The tag of a tmux pane starts with `tmux:`, that of
+/// a PTY with the PID of the server.
+fn session_tag(prefix: &str) -> Vec<u8> {
+    format!("{SESSION_VARIABLE}={prefix}").into_bytes()
 }
 
-/// Returns the processes that belong to a terminal or may belong to it, without zombies. After the leader has been reaped
-/// its PID may belong to another process. From then on only processes with the mark, and our children, count.
-fn find_processes(leader: Pid, mark: &str) -> TerminalProcesses {
+/// Returns the processes that belong to a terminal or may belong to it, without zombies. After the leader has been
+/// reaped, another process may have its PID. From then on a process counts if it has the tag and is our child or in the
+/// leader's session, or if [`orphans::claim`] attributes it; descendants of these count too.
+fn find_processes(leader: Pid, tag: &str) -> TerminalProcesses {
     let leader = leader.as_raw_nonzero().get();
     let is_leader_alive = is_leader(leader);
     let own = rustix::process::getpid().as_raw_nonzero().get();
     with_spare_descriptors(|| {
         let table = proc::table();
-        let ClaimedOrphans { certain, uncertain } = orphans::claim(mark, &table);
+        let ClaimedOrphans { certain, uncertain } = orphans::claim(tag, &table);
         let belongs = |pid: i32, process: &Process| {
             is_leader_alive && (pid == leader || process.session == leader)
                 || (process.parent == own || process.session == leader)
-                    && proc::has_variable(pid, mark.as_bytes())
+                    && proc::has_variable(pid, tag.as_bytes())
         };
         let found = table.iter().filter(|&(&pid, process)| belongs(pid, process));
         let found = found.map(|(&pid, _)| pid).chain(certain).collect();
