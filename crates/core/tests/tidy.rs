@@ -152,7 +152,9 @@ fn the_core_uses_no_io_no_clock_and_no_serialization() {
 fn links_in_documents_have_targets() {
     for path in files(&root(), "md") {
         let text = fs::read_to_string(&path).unwrap_or_default();
-        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let images = text.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let targets = links.chain(images);
         for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
             let directory = path.parent().unwrap_or(Path::new("."));
             assert!(directory.join(target).exists(), "{}: {target}", path.display());
