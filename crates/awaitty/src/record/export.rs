@@ -5,9 +5,9 @@ use std::path::Path;
 
 use awaitty_core::{Line, ROWS_MAX, Screen};
 
-use super::cast::{CastReader, Version};
 use super::html;
 use crate::text::visible;
+use awaitty_test::cast::{CastReader, Version};
 
 /// Export format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,13 +103,13 @@ pub fn export(
     match format {
         Format::Asciicast(Version::Three) => {
             target.write_all(cast.line().as_bytes())?;
-            while cast.next()?.is_some() {
+            while cast.next_event()?.is_some() {
                 target.write_all(cast.line().as_bytes())?;
             }
         }
         Format::Asciicast(Version::Two) => {
             target.write_all(cast.header.version_2().as_bytes())?;
-            while let Some(event) = cast.next()? {
+            while let Some(event) = cast.next_event()? {
                 target.write_all(event.version_2().unwrap_or_default().as_bytes())?;
             }
         }
@@ -140,7 +140,7 @@ impl Write for CountingWriter<'_> {
 fn write_text(cast: &mut CastReader<impl BufRead>, target: &mut impl Write) -> io::Result<()> {
     let mut screen = Screen::new(cast.header.cols, cast.header.rows, LINES_KEPT);
     let mut written = Line(0);
-    while let Some(event) = cast.next()? {
+    while let Some(event) = cast.next_event()? {
         if event.kind == 'o' {
             for piece in event.data.as_bytes().chunks(FEED_BYTES) {
                 screen.feed(piece);

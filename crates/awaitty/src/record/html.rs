@@ -8,9 +8,9 @@ use std::time::Duration;
 use awaitty_core::{Attrs, Row, Session, Style, Time, Underline};
 use serde_json::{Value, json};
 
-use super::cast::{CastHeader, CastReader, Event};
 use crate::render::{self, Colors, Theme, hex};
 use crate::text;
+use awaitty_test::cast::{CastHeader, CastReader, Event};
 
 /// Minimum duration of a step: 30 frames per second.
 const STEP_SECONDS: f64 = 1.0 / 30.0;
@@ -33,7 +33,7 @@ pub(super) fn write_page(
     target.write_all(before.replace("{{title}}", &text::escaped(&command)).as_bytes())?;
     let mut player = Player::new(&cast.header);
     let mut marks = Vec::new();
-    let mut next = cast.next()?;
+    let mut next = cast.next_event()?;
     write!(target, "{{\"steps\":[")?;
     while let Some(event) = next {
         player.take(&event);
@@ -43,7 +43,7 @@ pub(super) fn write_page(
             player.count(label.len())?;
             marks.push(json!([event.at, label]));
         }
-        next = cast.next()?;
+        next = cast.next_event()?;
         if next.as_ref().is_none_or(|next| next.at - player.step_start >= STEP_SECONDS) {
             let comma = if player.steps == 0 { "" } else { "," };
             write!(target, "{comma}{}", for_script_element(&player.step(event.at)?))?;

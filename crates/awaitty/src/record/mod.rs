@@ -1,9 +1,8 @@
 //! Exports recordings: as an asciicast of another version, as text, or as a page that plays one.
 
-mod cast;
 mod export;
 mod html;
 
 pub use awaitty_terminal::record::*;
-pub use cast::Version;
+pub use awaitty_test::cast::Version;
 pub use export::{Exported, Format, export};

@@ -1,4 +1,4 @@
-//! Reads recordings, and converts their lines to version 2 of the asciicast format.
+//! Reads recordings (asciicasts of version 3) event by event, and converts their lines to version 2.
 
 use std::io::{self, BufRead, Read};
 
@@ -19,29 +19,39 @@ const LINE_MAX: u64 = 1 << 20;
 
 /// Metadata read from a recording.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CastHeader {
-    pub(super) cols: usize,
-    pub(super) rows: usize,
-    pub(super) timestamp: u64,
-    pub(super) command: String,
+pub struct CastHeader {
+    /// Columns of the terminal at the start.
+    pub cols: usize,
+    /// Rows of the terminal at the start.
+    pub rows: usize,
+    /// Seconds since 1970.
+    pub timestamp: u64,
+    /// The command line.
+    pub command: String,
 }
 
+/// An event of a recording.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Event {
+pub struct Event {
     /// Seconds since the start.
-    pub(super) at: f64,
-    pub(super) kind: char,
-    pub(super) data: String,
+    pub at: f64,
+    /// `o` output, `i` input, `r` resize, `m` marker, `x` exit.
+    pub kind: char,
+    /// The bytes as text, the new size, the label or the exit status.
+    pub data: String,
 }
 
 /// Reads a recording event by event, with constant memory.
-pub(super) struct CastReader<R> {
+#[derive(Debug)]
+pub struct CastReader<R> {
     source: R,
     /// The line read last.
     line: String,
-    pub(super) header: CastHeader,
+    /// The metadata.
+    pub header: CastHeader,
     at: f64,
-    pub(super) events: usize,
+    /// The number of events that were read.
+    pub events: usize,
 }
 
 impl<R: BufRead> CastReader<R> {
@@ -49,7 +59,7 @@ impl<R: BufRead> CastReader<R> {
     ///
     /// # Errors
     /// If it cannot be read, or the file is not a recording.
-    pub(super) fn new(mut source: R) -> io::Result<CastReader<R>> {
+    pub fn new(mut source: R) -> io::Result<CastReader<R>> {
         let mut line = String::new();
         (&mut source).take(LINE_MAX).read_line(&mut line)?;
         let header: Value = serde_json::from_str(&line).unwrap_or_default();
@@ -65,7 +75,10 @@ impl<R: BufRead> CastReader<R> {
     }
 
     /// Reads the next event; skips an incomplete last line.
-    pub(super) fn next(&mut self) -> io::Result<Option<Event>> {
+    ///
+    /// # Errors
+    /// If the source cannot be read.
+    pub fn next_event(&mut self) -> io::Result<Option<Event>> {
         let mut line = String::new();
         (&mut self.source).take(LINE_MAX).read_line(&mut line)?;
         let Ok((after, kind, data)) = serde_json::from_str::<(f64, char, String)>(&line) else {
@@ -78,19 +91,19 @@ impl<R: BufRead> CastReader<R> {
     }
 
     /// Returns the line of the last event, or of the header.
-    pub(super) fn line(&self) -> &str {
+    pub fn line(&self) -> &str {
         &self.line
     }
 
     /// Returns the duration of the events so far.
-    pub(super) fn seconds(&self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         self.at
     }
 }
 
 impl CastHeader {
     /// Returns the header line in version 2.
-    pub(super) fn version_2(&self) -> String {
+    pub fn version_2(&self) -> String {
         let header = json!({"version": 2, "width": self.cols, "height": self.rows,
             "timestamp": self.timestamp, "command": self.command, "env": {"TERM": "xterm-256color"}});
         format!("{header}\n")
@@ -99,13 +112,13 @@ impl CastHeader {
 
 impl Event {
     /// Returns the event line in version 2; `None` for an exit, which that version lacks.
-    pub(super) fn version_2(&self) -> Option<String> {
+    pub fn version_2(&self) -> Option<String> {
         let line = || format!("[{:.6}, \"{}\", {}]\n", self.at, self.kind, json!(self.data));
         (self.kind != 'x').then(line)
     }
 
     /// Returns the new size of a resize event.
-    pub(super) fn size(&self) -> Option<(usize, usize)> {
+    pub fn size(&self) -> Option<(usize, usize)> {
         let (cols, rows) = self.data.split_once('x').filter(|_| self.kind == 'r')?;
         Some((cols.parse().ok()?, rows.parse().ok()?))
     }

@@ -1,0 +1,1 @@
+//! Traces: one HTML file per test with its steps, frames and waits.
