@@ -3,12 +3,15 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use awaitty_core::Frame;
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 use crate::error::ToolError;
 use crate::platform::processes::Survivor;
+use crate::record::RecordingStatus;
 use crate::terminals::{self, Config, SpawnSpec};
 use crate::wait::{WaitRequest, WaitResult};
 
@@ -124,6 +127,28 @@ impl Terminal {
     /// As there.
     pub fn frame(&self) -> Result<Arc<Frame>, ToolError> {
         self.block(self.terminal.frame())
+    }
+
+    /// Writes a marker to the recording; see [`crate::Terminal::mark`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn mark(&self, label: &str) -> Result<(), ToolError> {
+        self.block(self.terminal.mark(label))
+    }
+
+    /// Waits until the recording is written; see [`crate::Terminal::flush_recording`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn flush_recording(&self) -> Result<Option<RecordingStatus>, ToolError> {
+        self.block(self.terminal.flush_recording())
+    }
+
+    /// Waits for a duration while the terminal goes on.
+    pub fn pause(&self, duration: Duration) {
+        // The timer needs the runtime already when it is created.
+        self.block(async { tokio::time::sleep_until(Instant::now() + duration).await });
     }
 
     /// Ends the program; see [`crate::Terminal::close`].
