@@ -78,6 +78,13 @@ impl JudgedRequest {
         JudgedRequest { timeout, ..self }
     }
 
+    /// Waits until the closure returns false instead.
+    #[must_use]
+    pub fn negated(self) -> JudgedRequest {
+        let judge = self.judge;
+        JudgedRequest { judge: Arc::new(move |seen| !judge(seen)), ..self }
+    }
+
     fn holds(&self, driver: &Driver) -> bool {
         let session = driver.session();
         let screen = session.screen();

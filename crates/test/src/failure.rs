@@ -65,7 +65,9 @@ impl Report {
         if let Some(looked_for) = &self.looked_for {
             lines.push(format!("expected: {looked_for}"));
         }
-        lines.extend(self.notes.iter().flat_map(|note| note.lines()).map(|line| format!("note: {line}")));
+        lines.extend(
+            self.notes.iter().flat_map(|note| note.lines()).map(|line| format!("note: {line}")),
+        );
         if let Some((heading, screen)) = &self.screen {
             lines.push(format!("{heading}:\n{screen}"));
         }
@@ -78,7 +80,9 @@ impl Report {
             None => {}
         }
         if let Some(seed) = self.seed {
-            lines.push(format!("slow mode: AWAITTY_TEST_SLOW=1 AWAITTY_TEST_SEED={seed} repeats this timing"));
+            lines.push(format!(
+                "slow mode: AWAITTY_TEST_SLOW=1 AWAITTY_TEST_SEED={seed} repeats this timing"
+            ));
         }
         if let Some(trace) = &self.trace {
             lines.push(format!("trace: {}", trace.display()));
