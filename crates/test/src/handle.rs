@@ -32,7 +32,6 @@ pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 /// # Panics
 /// Dropping it panics if a process outlived the program, unless the test panics already. [`close`](Terminal::close)
 /// returns that as an error.
-#[derive(Debug)]
 pub struct Terminal {
     /// `None` once it was closed.
     terminal: Option<blocking::Terminal>,
@@ -128,7 +127,7 @@ impl Terminal {
         });
         let failure = Failure::new(Report {
             call: mask(call),
-            place: Some(place(location)),
+            place: Some(steps.place(location)),
             why: mask(&why),
             looked_for: looked_for.as_deref().map(mask),
             notes: notes.iter().map(|note| mask(note)).collect(),
@@ -456,6 +455,16 @@ impl Terminal {
         let why = format!("{count} outlived the program, and was killed: end it in the program");
         let problem = Problem { why, notes: notes.collect(), seen };
         Err(self.fail(step, &name, None, location, problem))
+    }
+}
+
+/// Writes the program and the number of steps: `unwrap_err` prints the terminal of a step that passed.
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terminal")
+            .field("program", &self.title)
+            .field("steps", &self.steps().len())
+            .finish_non_exhaustive()
     }
 }
 

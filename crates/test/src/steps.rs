@@ -3,7 +3,7 @@
 use std::panic::Location;
 
 use crate::place::place;
-use crate::trace::{Kind, Step, Verdict};
+use crate::trace::{Kind, Place, Step, Verdict};
 
 /// The text that replaces a secret.
 pub(crate) const MASK: &str = "********";
@@ -41,6 +41,11 @@ impl Steps {
         }
     }
 
+    /// Returns the number of steps.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Returns whether a step failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed
@@ -48,8 +53,11 @@ impl Steps {
 
     /// Adds a secret. An empty one would match everywhere.
     pub(crate) fn add_secret(&mut self, secret: &str) {
-        if !secret.is_empty() {
-            self.secrets.push(secret.to_owned());
+        // The call of a step shows strings with escapes.
+        for shown in [secret.to_owned(), secret.escape_debug().to_string()] {
+            if !shown.is_empty() && !self.secrets.contains(&shown) {
+                self.secrets.push(shown);
+            }
         }
     }
 
@@ -63,12 +71,18 @@ impl Steps {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 
+    /// Returns the line of a location, with the secrets in it masked.
+    pub(crate) fn place(&self, location: &Location<'_>) -> Place {
+        let Place { file, line, text } = place(location);
+        Place { file, line, text: self.mask(&text) }
+    }
+
     /// Returns the steps for a trace.
     pub(crate) fn of_trace(&self) -> Vec<Step> {
         let step = |(call, verdict): &(Call, Option<Verdict>)| Step {
             kind: call.kind,
             name: self.mask(&call.name),
-            place: Some(place(call.location)),
+            place: Some(self.place(call.location)),
             looked_for: call.looked_for.as_deref().map(|text| self.mask(text)),
             verdict: match verdict {
                 Some(Verdict::Passed(text)) => Verdict::Passed(self.mask(text)),
@@ -90,6 +104,8 @@ mod tests {
         steps.add_secret("");
         assert_eq!(steps.mask("abc"), "abc");
         steps.add_secret("hunter2");
+        steps.add_secret("a\"b");
+        assert_eq!(steps.mask(&format!("{:?}", "a\"b")), format!("\"{MASK}\""));
         let call = Call {
             kind: Kind::Input,
             name: "type_text(\"hunter2\")".to_owned(),
@@ -101,7 +117,7 @@ mod tests {
         steps.set_verdict(index, Verdict::Failed("the screen has hunter2".to_owned()));
         assert!(steps.has_failed());
         let shown = format!("{:?}", steps.of_trace());
-        assert!(!shown.replace("let mut steps", "").contains("hunter2"), "{shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
         assert_eq!(shown.matches(MASK).count(), 3);
     }
 }
