@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use awaitty_core::{Frame, Pattern, Session};
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 use crate::error::ToolError;
 use crate::judged::{JudgedRequest, JudgedResult};
 use crate::platform::processes::Survivor;
+use crate::record::RecordingStatus;
 use crate::run::CommandRun;
 use crate::terminals::{self, Config, SpawnSpec};
 use crate::wait::{WaitRequest, WaitResult};
@@ -178,6 +180,28 @@ impl Terminal {
     /// As there.
     pub fn frame(&self) -> Result<Arc<Frame>, ToolError> {
         self.block(self.terminal.frame())
+    }
+
+    /// Writes a marker to the recording; see [`crate::Terminal::mark`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn mark(&self, label: &str) -> Result<(), ToolError> {
+        self.block(self.terminal.mark(label))
+    }
+
+    /// Waits until the recording is written; see [`crate::Terminal::flush_recording`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn flush_recording(&self) -> Result<Option<RecordingStatus>, ToolError> {
+        self.block(self.terminal.flush_recording())
+    }
+
+    /// Waits for a duration while the terminal goes on.
+    pub fn pause(&self, duration: Duration) {
+        // The timer needs the runtime already when it is created.
+        self.block(async { tokio::time::sleep_until(Instant::now() + duration).await });
     }
 
     /// Ends the program and what outlives it; see [`crate::Terminal::close_with_leaks`].
