@@ -3,5 +3,6 @@
 pub use awaitty_terminal as terminal;
 
 pub mod cast;
+pub mod replay;
 pub mod tape;
 pub mod trace;
