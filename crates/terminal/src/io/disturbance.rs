@@ -69,7 +69,8 @@ impl Disturbance {
         if self.held.is_empty() || Instant::now() < self.release_at {
             return 0;
         }
-        let most = self.random.usize(1..=PIECES[self.random.usize(..PIECES.len())]);
+        let piece = PIECES[self.random.usize(..PIECES.len())];
+        let most = self.random.usize(1..=piece);
         let count = self.release_all(&mut buffer[..most.min(4096)]);
         self.release_at = Instant::now() + self.delay();
         count
