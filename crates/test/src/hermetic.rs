@@ -1,7 +1,7 @@
 //! The environment of programs under test: the same on every machine.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tempfile::TempDir;
@@ -20,15 +20,31 @@ const FILES: [(&str, &str); 3] = [
     (".config/fish/config.fish", "set -g fish_greeting\nfunction fish_prompt; echo -n '$ '; end\n"),
 ];
 
-/// Creates a home directory, which is removed when the value is dropped.
-pub(crate) fn home() -> io::Result<TempDir> {
-    let home = tempfile::Builder::new().prefix("awaitty-test-").tempdir()?;
-    for (name, text) in FILES {
-        let path = home.path().join(name);
-        fs::create_dir_all(path.parent().unwrap_or(home.path()))?;
-        fs::write(path, text)?;
+/// The temporary files of a program under test. They are removed when the value is dropped.
+#[derive(Debug)]
+pub(crate) struct Files(TempDir);
+
+impl Files {
+    /// Creates a home directory with the start-up files of shells.
+    pub(crate) fn new() -> io::Result<Files> {
+        let files = Files(tempfile::Builder::new().prefix("awaitty-test-").tempdir()?);
+        for (name, text) in FILES {
+            let path = files.home().join(name);
+            fs::create_dir_all(path.parent().unwrap_or(files.0.path()))?;
+            fs::write(path, text)?;
+        }
+        Ok(files)
     }
-    Ok(home)
+
+    /// Returns the home directory of the program.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.0.path().join("home")
+    }
+
+    /// Returns the path of the recording.
+    pub(crate) fn recording(&self) -> PathBuf {
+        self.0.path().join("recording.cast")
+    }
 }
 
 /// Returns the environment, without the variables that the test adds. The terminal sets `TERM` and `COLORTERM`.

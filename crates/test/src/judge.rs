@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use awaitty_terminal::blocking;
 use awaitty_terminal::core::{
-    Condition, Exit, Finding, Frame, Outcome, Pattern, Row, match_in_frame,
+    Condition, Exit, Finding, Frame, Job, Outcome, Pattern, Row, TerminalWait, match_in_frame,
 };
 use awaitty_terminal::judged::{JudgedRequest, JudgedResult};
 use awaitty_terminal::text::visible;
 use awaitty_terminal::{ToolError, WaitRequest, WaitResult};
 
-use crate::expectation::{Expectation, What};
+use crate::expectation::{Expectation, SETTLED, What};
 use crate::style::{Style, words};
 
-/// The time for which the screen must be unchanged before it is compared with a golden. The program is at rest by then,
-/// so this is only for output that is drawn on a timer: a spinner changes more often.
-pub(crate) const GOLDEN_QUIET: Duration = Duration::from_millis(150);
+/// The time for which the screen must be unchanged before it is compared with a golden, if the kernel shows that the
+/// program waits for input only. All of its output was read by then.
+const GOLDEN_QUIET: Duration = Duration::from_millis(20);
 
 /// The maximum number of spans or matches that a note lists.
 const LISTED_MAX: usize = 5;
@@ -314,26 +314,28 @@ impl Spans {
     }
 }
 
-/// Waits until the program is at rest and the screen has settled.
+/// Waits until the program is at rest and the screen has settled: for [`SETTLED`], or for less if the program waits for
+/// input only and draws nothing on a timer.
 pub(crate) fn at_rest(
     terminal: &blocking::Terminal,
     timeout: Duration,
 ) -> Result<WaitResult, Problem> {
-    for condition in [Condition::Rest, Condition::Settled(GOLDEN_QUIET)] {
-        let result = terminal.wait(WaitRequest::new(condition.clone()).timeout(timeout))?;
-        let has_exited = result.exit().is_some();
-        if matches!(condition, Condition::Settled(_)) && result.is_met() || has_exited {
+    let wait = |condition| {
+        let result = terminal.wait(WaitRequest::new(condition).timeout(timeout))?;
+        if result.is_met() || result.exit().is_some() {
             return Ok(result);
         }
-        if !result.is_met() {
-            let notes = result.diagnosis.clone().into_iter().collect();
-            let why = format!(
-                "the screen has not settled, and the program has not come to rest, within {timeout:?}"
-            );
-            return Err(Problem { why, notes, seen: Some(seen(&result)) });
-        }
-    }
-    Err(Problem::new("the screen has not settled"))
+        let why = format!(
+            "the screen has not settled and the program has not come to rest within {timeout:?}"
+        );
+        let notes = result.diagnosis.clone().into_iter().collect();
+        Err(Problem { why, notes, seen: Some(seen(&result)) })
+    };
+    wait(Condition::Rest)?;
+    let activity = terminal.inspect(|session| session.activity())?;
+    let is_untimed = matches!(activity.terminal, Some(TerminalWait::Read | TerminalWait::Poll));
+    let waits_only = is_untimed && activity.job == Job::AtRest;
+    wait(Condition::Settled(if waits_only { GOLDEN_QUIET } else { SETTLED }))
 }
 
 /// Clicks on text, once the program is at rest, has requested mouse events and shows the text.

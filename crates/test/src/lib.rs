@@ -32,6 +32,7 @@ pub use insta;
 mod builder;
 pub mod cast;
 mod command;
+mod ending;
 mod expectation;
 mod failure;
 mod golden;
@@ -39,12 +40,12 @@ mod handle;
 pub mod hermetic;
 mod judge;
 mod place;
+pub mod replay;
 mod screen;
 mod slow;
 mod steps;
 mod style;
 pub mod tape;
-
 pub mod trace;
 mod traces;
 

@@ -3,10 +3,7 @@
 use std::panic::Location;
 
 use crate::place::place;
-use crate::trace::{Kind, Step, Verdict};
-
-/// The text that replaces a secret.
-pub(crate) const MASK: &str = "********";
+use crate::trace::{Kind, Mask, Place, Step, Verdict};
 
 /// The call of a step.
 #[derive(Clone, Debug)]
@@ -41,16 +38,19 @@ impl Steps {
         }
     }
 
+    /// Returns the number of steps.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Returns whether a step failed.
     pub(crate) fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Adds a secret. An empty one would match everywhere.
+    /// Adds a secret.
     pub(crate) fn add_secret(&mut self, secret: &str) {
-        if !secret.is_empty() {
-            self.secrets.push(secret.to_owned());
-        }
+        self.secrets.push(secret.to_owned());
     }
 
     /// Returns the secrets.
@@ -58,21 +58,28 @@ impl Steps {
         &self.secrets
     }
 
-    /// Replaces the secrets in a text.
-    pub(crate) fn mask(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+    /// Returns what masks the secrets in texts.
+    pub(crate) fn masker(&self) -> Mask {
+        Mask::new(&self.secrets)
+    }
+
+    /// Returns the line of a location, with the secrets in it masked.
+    pub(crate) fn place(&self, location: &Location<'_>) -> Place {
+        let Place { file, line, text } = place(location);
+        Place { file, line, text: self.masker().text(&text) }
     }
 
     /// Returns the steps for a trace.
     pub(crate) fn of_trace(&self) -> Vec<Step> {
+        let masker = self.masker();
         let step = |(call, verdict): &(Call, Option<Verdict>)| Step {
             kind: call.kind,
-            name: self.mask(&call.name),
-            place: Some(place(call.location)),
-            looked_for: call.looked_for.as_deref().map(|text| self.mask(text)),
+            name: masker.text(&call.name),
+            place: Some(self.place(call.location)),
+            looked_for: call.looked_for.as_deref().map(|text| masker.text(text)),
             verdict: match verdict {
-                Some(Verdict::Passed(text)) => Verdict::Passed(self.mask(text)),
-                Some(Verdict::Failed(text)) => Verdict::Failed(self.mask(text)),
+                Some(Verdict::Passed(text)) => Verdict::Passed(masker.text(text)),
+                Some(Verdict::Failed(text)) => Verdict::Failed(masker.text(text)),
                 None => Verdict::Failed("the test ended in this step".to_owned()),
             },
         };
@@ -88,8 +95,9 @@ mod tests {
     fn secrets_are_masked_in_all_texts() {
         let mut steps = Steps::default();
         steps.add_secret("");
-        assert_eq!(steps.mask("abc"), "abc");
+        assert_eq!(steps.masker().text("abc"), "abc");
         steps.add_secret("hunter2");
+        assert_eq!(steps.masker().chars("│hunt\n│er2!"), "│••••\n│•••!");
         let call = Call {
             kind: Kind::Input,
             name: "type_text(\"hunter2\")".to_owned(),
@@ -101,7 +109,7 @@ mod tests {
         steps.set_verdict(index, Verdict::Failed("the screen has hunter2".to_owned()));
         assert!(steps.has_failed());
         let shown = format!("{:?}", steps.of_trace());
-        assert!(!shown.replace("let mut steps", "").contains("hunter2"), "{shown}");
-        assert_eq!(shown.matches(MASK).count(), 3);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert_eq!(shown.matches(crate::trace::MASK).count(), 3);
     }
 }

@@ -47,9 +47,13 @@ fn display_and_debug_are_equal() {
 #[test]
 fn the_first_line_of_a_chain_is_not_the_line_of_a_later_step() {
     let t = menu();
-    let failure =
-        t.press("down").unwrap().expect(text("absent").within(Duration::ZERO)).unwrap_err();
-    assert_eq!(failure.place().unwrap().text, r#".expect(text("absent").within(Duration::ZERO))"#);
+    let failure = t
+        .press("down")
+        .unwrap()
+        .expect(text("a text that is not there").within(Duration::ZERO))
+        .unwrap_err();
+    let expected = r#".expect(text("a text that is not there").within(Duration::ZERO))"#;
+    assert_eq!(failure.place().unwrap().text, expected);
 }
 
 #[test]
