@@ -4,10 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::regex::Regex;
+use super::pattern::Regex;
 use super::theme::Theme;
 
-/// A tape: commands in order. [`Display`](fmt::Display) writes it in its canonical form, one command in a line.
+/// A tape: commands in order. [`Display`](fmt::Display) writes it in its canonical form:
+/// one command in a line, without comments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape {
     /// The commands. Those of another tape are inside [`Action::Source`]; [`Tape::flat`] has them in order.
@@ -19,11 +20,16 @@ pub struct Tape {
 impl Tape {
     /// Returns the commands in the order in which they run. A `Source` is replaced by the commands of its tape.
     pub fn flat(&self) -> impl Iterator<Item = &Command> {
-        self.commands.iter().flat_map(|command| match &command.action {
-            Action::Source { commands, .. } => commands.as_slice(),
-            _ => std::slice::from_ref(command),
-        })
+        flat(&self.commands)
     }
+}
+
+/// Returns commands in the order in which they run.
+pub(super) fn flat(commands: &[Command]) -> impl Iterator<Item = &Command> {
+    commands.iter().flat_map(|command| match &command.action {
+        Action::Source { commands, .. } => commands.as_slice(),
+        _ => std::slice::from_ref(command),
+    })
 }
 
 /// A command of a tape.
