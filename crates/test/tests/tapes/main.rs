@@ -1,0 +1,68 @@
+//! Tapes: the grammar, errors with positions, warnings, and random tapes.
+
+mod errors;
+mod grammar;
+mod properties;
+mod tree;
+mod warnings;
+
+use std::io;
+
+use awaitty_test::tape::{self, Action, Tape};
+
+/// Returns the text of the tapes that the tests source.
+fn load(path: &str) -> io::Result<String> {
+    match path {
+        "other.tape" => Ok("Set FontSize 5\nOutput other.gif\nType 'other'".to_owned()),
+        "settings.tape" => Ok("Set Shell fish\nSet Columns 100".to_owned()),
+        "empty.tape" => Ok(String::new()),
+        "nested.tape" => Ok("Enter\nSource other.tape".to_owned()),
+        "wrong.tape" => Ok("Foo\n  Enter 0".to_owned()),
+        _ => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Parses a tape that has no errors.
+fn parse(text: &str) -> Tape {
+    match tape::parse(text, &load) {
+        Ok(tape) => tape,
+        Err(errors) => panic!("{text:?}: {}", join(&errors, "\n")),
+    }
+}
+
+fn join(items: &[impl ToString], separator: &str) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
+}
+
+fn actions(tape: &Tape) -> Vec<Action> {
+    tape.commands.iter().map(|command| command.action.clone()).collect()
+}
+
+/// Cuts the lists of all names, which are long.
+fn without_lists(error: &str) -> String {
+    let lists = ["the commands are ", "the settings are ", "a combination ends with "];
+    match lists.iter().find_map(|list| error.split_once(list).map(|(start, _)| (start, list))) {
+        Some((start, list)) => format!("{start}{list}…"),
+        None => error.to_owned(),
+    }
+}
+
+/// Checks what each tape means: its commands in canonical form with ` | ` between them, or its errors with ` && `. The
+/// canonical form must mean the same.
+fn check(rows: &[(&str, &str)]) {
+    for (text, expected) in rows {
+        let found = match tape::parse(text, &load) {
+            Ok(tape) => {
+                let again = parse(&tape.to_string());
+                assert_eq!(actions(&again), actions(&tape), "{text}");
+                join(&tape.commands, " | ")
+            }
+            Err(errors) => {
+                let errors: Vec<String> =
+                    errors.iter().map(|error| without_lists(&error.to_string())).collect();
+                join(&errors, " && ")
+            }
+        };
+        assert_eq!(found, *expected, "{text}");
+    }
+}
