@@ -167,6 +167,10 @@ pub(super) fn parse_color(text: &str) -> Option<Rgb> {
 }
 
 fn json_error(text: &str, error: &serde_json::Error) -> ThemeError {
+    if error.is_eof() {
+        let message = "the theme has no closing }".to_owned();
+        return ThemeError { value: String::new(), message, offset: 0 };
+    }
     let before: usize =
         text.split_inclusive('\n').take(error.line().max(1) - 1).map(str::len).sum();
     let offset = (before + error.column().saturating_sub(1)).min(text.len());

@@ -2,40 +2,60 @@
 
 use awaitty_test::tape::{self, COUNT_MAX, ERRORS_MAX, SCREEN_NAME_MAX, SOURCES_MAX, TAPE_MAX};
 
-use crate::{check, load, parse};
+use crate::{load, meaning, parse};
+
+/// Checks the errors of a tape.
+fn check(text: &str, errors: &[&str]) {
+    let expected: Vec<String> = errors.iter().map(|error| format!("! {error}")).collect();
+    assert_eq!(meaning(text), expected, "{text}");
+}
 
 #[test]
 fn all_errors_are_collected() {
-    check(&[
-        // The tape of VHS's repository that is wrong on purpose.
-        (
-            "Set Foo Bar\n\nFoo\n\nType Enter\n\nBar Backspace@\n\nfoo\n",
-            "1:5: the setting \"Foo\" is not known: the settings are … && \
-             3:1: the command \"Foo\" is not known: the commands are … && \
-             5:6: `Type` needs a text, not \"Enter\": write `Type \"text\"` && \
-             7:1: the command \"Bar\" is not known: the commands are … && \
-             7:15: `Backspace@` needs a time: write `Backspace@500ms` && \
-             9:1: the command \"foo\" is not known: the commands are …",
-        ),
-        (
-            "Enter 0 Sleep x Type 'Enter 0",
-            "1:7: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000 && \
-             1:15: `Sleep` needs a time, not \"x\": write `Sleep 500ms` && \
-             1:22: the text has no closing ': a text ends in its line",
-        ),
-        (
-            "Foo 'Enter 0' /Enter 0/ # Enter 0",
-            "1:1: the command \"Foo\" is not known: the commands are …",
-        ),
-        (
-            "Set Theme { \"red\": 1,\n \"blue\": \"x\" } Enter 0",
-            "1:13: the colour \"1\" of \"red\" in the theme is not known: \
-             write `Set Theme { \"background\": \"#29283b\" }` && \
-             2:2: the colour \"x\" of \"blue\" in the theme is not known: \
-             write `Set Theme { \"background\": \"#29283b\" }` && \
-             2:22: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000",
-        ),
-    ]);
+    // The tape of VHS's repository that is wrong on purpose.
+    check(
+        "Set Foo Bar\n\nFoo\n\nType Enter\n\nBar Backspace@\n\nfoo\n",
+        &[
+            "1:5: the setting \"Foo\" is not known: the settings are …",
+            "3:1: the command \"Foo\" is not known: the commands are …",
+            "5:6: `Type` needs a text, not \"Enter\": write `Type \"text\"`",
+            "7:1: the command \"Bar\" is not known: the commands are …",
+            "7:15: `Backspace@` needs a time: write `Backspace@500ms`",
+            "9:1: the command \"foo\" is not known: the commands are …",
+        ],
+    );
+    check(
+        "Enter 0 Sleep x Type 'Enter 0",
+        &[
+            "1:7: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000",
+            "1:15: `Sleep` needs a time, not \"x\": write `Sleep 500ms`",
+            "1:22: the text has no closing ': a text ends in its line",
+        ],
+    );
+}
+
+#[test]
+fn the_rest_of_a_wrong_command_is_not_a_command() {
+    check(
+        "Foo 'Enter 0' /Enter 0/ é/Enter@ # Enter 0",
+        &["1:1: the command \"Foo\" is not known: the commands are …"],
+    );
+    let write = "write `Set Theme { \"background\": \"#29283b\" }`";
+    check(
+        "Set Theme { \"red\": 1,\n \"blue\": \"x\" } Enter 0",
+        &[
+            &format!("1:13: the colour \"1\" of \"red\" in the theme is not known: {write}"),
+            &format!("2:2: the colour \"x\" of \"blue\" in the theme is not known: {write}"),
+            "2:22: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000",
+        ],
+    );
+    check(
+        "Set Theme { \"red\": \"#fff\"\nEnter 0",
+        &[
+            &format!("1:11: the theme has no closing }}: {write}"),
+            "2:7: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000",
+        ],
+    );
 }
 
 #[test]
@@ -46,7 +66,7 @@ fn settings_after_the_first_step_are_errors_if_they_change_more_than_looks() {
             "3:2: `Set {name}` has no effect after the first step: \
              move it before the step at 2:1{instead}"
         );
-        check(&[(&format!("Set Shell bash\nHide\n Set {setting}"), &expected)]);
+        check(&format!("Set Shell bash\nHide\n Set {setting}"), &[&expected]);
     };
     late("Shell bash", "");
     late("Width 800", "");
@@ -55,18 +75,17 @@ fn settings_after_the_first_step_are_errors_if_they_change_more_than_looks() {
     late("Rows 24", ", or write `Resize 100 30`");
     late("WaitTimeout 1s", ", or write `Expect@5s /text/`");
     late("WaitPattern /x/", ", or write `Wait /text/`");
-    check(&[
-        ("Hide\nSet TypingSpeed 1", "Hide | Set TypingSpeed 1s"),
-        ("Hide\nSet FontSize 1", "Hide | Set FontSize 1"),
-        (
-            "Env A b\nOutput a.gif\nRequire vi\nSource settings.tape\nSet Rows 5\nHide",
-            "Env \"A\" \"b\" | Output \"a.gif\" | Require \"vi\" | Source \"settings.tape\" | Set Rows 5 | Hide",
-        ),
-        (
-            "Enter\nSource settings.tape",
-            "settings.tape:1:1: `Set Shell` has no effect after the first step: move it before the step at 1:1 && settings.tape:2:1: `Set Columns` has no effect after the first step: move it before the step at 1:1, or write `Resize 100 30`",
-        ),
-    ]);
+    parse("Hide\nSet TypingSpeed 1");
+    parse("Hide\nSet FontSize 1");
+    parse("Env A b\nOutput a.gif\nRequire vi\nSource settings.tape\nSet Rows 5\nHide");
+    let place = "has no effect after the first step: move it before the step at 1:1";
+    check(
+        "Enter\nSource settings.tape",
+        &[
+            &format!("settings.tape:1:1: `Set Shell` {place}"),
+            &format!("settings.tape:2:1: `Set Columns` {place}, or write `Resize 100 30`"),
+        ],
+    );
 }
 
 #[test]
@@ -77,25 +96,20 @@ fn a_picture_has_room_for_what_is_around_the_terminal() {
              Set WindowBar Rings\nSet WindowBarSize 40"
         )
     };
+    let small = |line: u32, setting: &str, min: u32| {
+        let message = format!("`Set {setting}` has no room for padding and margin");
+        format!("{line}:1: {message}: it must be at least {min}")
+    };
     parse(&tape(30, 70));
-    check(&[
-        (
-            &tape(29, 70),
-            "1:1: `Set Width 29` has no room for padding and margin: it must be at least 30",
-        ),
-        (
-            &tape(30, 69),
-            "2:1: `Set Height 69` has no room for padding and margin: it must be at least 70",
-        ),
-        // The tape of VHS's repository that is wrong on purpose.
-        (
-            "Set Height 100\nSet Width 100\nSet Padding 100\n\nOutput demo.gif\n\nType \"x\"",
-            "1:1: `Set Height 100` has no room for padding and margin: it must be at least 200 && \
-             2:1: `Set Width 100` has no room for padding and margin: it must be at least 200",
-        ),
-        ("Set Width 1\nSet Padding 5\nSet Width 10", "Set Width 1 | Set Padding 5 | Set Width 10"),
-        ("Set WindowBarSize 40\nSet Height 30", "Set WindowBarSize 40 | Set Height 30"),
-    ]);
+    check(&tape(29, 70), &[&small(1, "Width 29", 30)]);
+    check(&tape(30, 69), &[&small(2, "Height 69", 70)]);
+    // The tape of VHS's repository that is wrong on purpose.
+    check(
+        "Set Height 100\nSet Width 100\nSet Padding 100\n\nOutput demo.gif\n\nType \"x\"",
+        &[&small(1, "Height 100", 200), &small(2, "Width 100", 200)],
+    );
+    parse("Set Width 1\nSet Padding 5\nSet Width 10");
+    parse("Set WindowBarSize 40\nSet Height 30");
 }
 
 #[test]
@@ -108,53 +122,50 @@ fn similar_words_are_suggested() {
         ("Screnshot", "did you mean `Screenshot`?"),
         ("Backspac", "did you mean `Backspace`?"),
         ("crtl", "did you mean `Ctrl`?"),
-        ("Retrun", "the commands are …"),
         ("esc", "write `Escape`"),
         ("Pause", "write `Sleep 1s`"),
         ("FontSize", "write `Set FontSize …`"),
         ("x", "the commands are …"),
+        ("Retrun", "the commands are …"),
     ] {
-        let expected = format!("1:1: the command \"{word}\" is not known: {suggestion}");
-        check(&[(word, &expected)]);
+        check(word, &[&format!("1:1: the command \"{word}\" is not known: {suggestion}")]);
     }
 }
 
 #[test]
 fn a_tape_at_its_limits_and_past_them() {
-    let errors = |text: &str| match tape::parse(text, &load) {
-        Ok(_) => Vec::new(),
-        Err(errors) => errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    };
-    let none: Vec<String> = Vec::new();
     let comment = format!("Enter #{}", "x".repeat(TAPE_MAX - 7));
-    assert_eq!(errors(&comment), none);
+    parse(&comment);
     let expected = "1:1: the tape has 1048577 bytes, and 1048576 are allowed: split it";
-    assert_eq!(errors(&format!("{comment}x")), [expected]);
+    check(&format!("{comment}x"), &[expected]);
 
-    assert_eq!(errors(&"Source other.tape\n".repeat(SOURCES_MAX)), none);
-    let found = errors(&"Source other.tape\n".repeat(SOURCES_MAX + 1));
-    assert_eq!(found, ["65:8: the tape has more than 64 sources: join some of them"]);
+    parse(&"Source other.tape\n".repeat(SOURCES_MAX));
+    check(
+        &"Source other.tape\n".repeat(SOURCES_MAX + 1),
+        &["65:8: the tape has more than 64 sources: join some of them"],
+    );
 
-    assert_eq!(errors(&format!("Enter {COUNT_MAX}")), none);
-    assert_eq!(errors(&format!("Enter {}", COUNT_MAX + 1)).len(), 1);
+    parse(&format!("Enter {COUNT_MAX}"));
+    assert!(tape::parse(&format!("Enter {}", COUNT_MAX + 1), &load).is_err());
 
-    assert_eq!(errors(&format!("Screen {}", "x".repeat(SCREEN_NAME_MAX))), none);
-    let found = errors(&format!("Screen {}", "x".repeat(SCREEN_NAME_MAX + 1)));
-    assert_eq!(found, ["1:8: the name of the screen has more than 100 characters: shorten it"]);
+    parse(&format!("Screen {}", "x".repeat(SCREEN_NAME_MAX)));
+    check(
+        &format!("Screen {}", "x".repeat(SCREEN_NAME_MAX + 1)),
+        &["1:8: the name of the screen has more than 100 characters: shorten it"],
+    );
 
-    assert_eq!(errors(&"Foo\n".repeat(ERRORS_MAX)).len(), ERRORS_MAX);
-    let found = errors(&"Foo\n".repeat(2 * ERRORS_MAX));
+    assert_eq!(meaning(&"Foo\n".repeat(ERRORS_MAX)).len(), ERRORS_MAX);
+    let found = meaning(&"Foo\n".repeat(2 * ERRORS_MAX));
     assert_eq!(found.len(), ERRORS_MAX + 1);
-    let last = "1001:1: the tape has more than 1000 errors: correct the others first";
+    let last = "! 1001:1: the tape has more than 1000 errors: correct the others first";
     assert_eq!(found.last().map(String::as_str), Some(last));
 }
 
 #[test]
 fn values_in_errors_are_short_and_printable() {
-    let found = tape::parse(&format!("Sleep {}", "é".repeat(100)), &load).unwrap_err();
-    assert_eq!(found[0].value, format!("{}…", "é".repeat(60)));
-    check(&[(
-        "Foo\u{1b}[31m",
-        "1:1: the command \"Foo\\u{1b}[31m\" is not known: the commands are …",
-    )]);
+    let found = tape::parse(&format!("Sleep {}", "é".repeat(100)), &load);
+    let value = found.map_err(|errors| errors[0].value.clone());
+    assert_eq!(value.map(|_| ()), Err(format!("{}…", "é".repeat(60))));
+    let expected = r#"1:1: the command "Foo\u{1b}[31m" is not known: the commands are …"#;
+    check("Foo\u{1b}[31m", &[expected]);
 }

@@ -26,12 +26,8 @@ fn load(path: &str) -> io::Result<String> {
 fn parse(text: &str) -> Tape {
     match tape::parse(text, &load) {
         Ok(tape) => tape,
-        Err(errors) => panic!("{text:?}: {}", join(&errors, "\n")),
+        Err(errors) => panic!("{text:?}: {errors:#?}"),
     }
-}
-
-fn join(items: &[impl ToString], separator: &str) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(separator)
 }
 
 fn actions(tape: &Tape) -> Vec<Action> {
@@ -47,22 +43,17 @@ fn without_lists(error: &str) -> String {
     }
 }
 
-/// Checks what each tape means: its commands in canonical form with ` | ` between them, or its errors with ` && `. The
-/// canonical form must mean the same.
-fn check(rows: &[(&str, &str)]) {
-    for (text, expected) in rows {
-        let found = match tape::parse(text, &load) {
-            Ok(tape) => {
-                let again = parse(&tape.to_string());
-                assert_eq!(actions(&again), actions(&tape), "{text}");
-                join(&tape.commands, " | ")
-            }
-            Err(errors) => {
-                let errors: Vec<String> =
-                    errors.iter().map(|error| without_lists(&error.to_string())).collect();
-                join(&errors, " && ")
-            }
-        };
-        assert_eq!(found, *expected, "{text}");
+/// Returns what a tape means: its commands in canonical form after `= `, or its errors after `! `. The canonical form
+/// must mean the same.
+fn meaning(text: &str) -> Vec<String> {
+    match tape::parse(text, &load) {
+        Ok(tape) => {
+            let again = parse(&tape.to_string());
+            assert_eq!(actions(&again), actions(&tape), "{text}");
+            tape.commands.iter().map(|command| format!("= {command}")).collect()
+        }
+        Err(errors) => {
+            errors.iter().map(|error| format!("! {}", without_lists(&error.to_string()))).collect()
+        }
     }
 }

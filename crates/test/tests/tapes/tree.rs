@@ -8,14 +8,14 @@ use awaitty_test::tape::{
     Theme, WaitScope, WindowBar,
 };
 
-use crate::{actions, parse};
+use crate::{actions, meaning, parse};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 fn regex(text: &str) -> Regex {
-    Regex::new(text).unwrap()
+    Regex::new(text).expect("it is valid")
 }
 
 fn key(key: TapeKey) -> KeyPress {
@@ -153,20 +153,16 @@ fn a_theme_may_have_several_lines() {
 
 #[test]
 fn arguments_are_in_the_line_of_their_command() {
-    crate::check(&[
-        (
-            "Enter\n2",
-            "2:1: \"2\" is not a command: a number belongs after a command, such as `Enter 2`",
-        ),
-        (
-            "Sleep\n2s",
-            "1:6: `Sleep` needs a time: write `Sleep 500ms` && 2:1: \"2s\" is not a command: a number belongs after a command, such as `Enter 2`",
-        ),
-        (
-            "Type a\n'b'",
-            "2:1: 'b' is not a command: text belongs after a command, such as `Type \"text\"`",
-        ),
-    ]);
+    let number = "a number belongs after a command, such as `Enter 2`";
+    assert_eq!(meaning("Enter\n2"), [format!("! 2:1: \"2\" is not a command: {number}")]);
+    let expected = [
+        "! 1:6: `Sleep` needs a time: write `Sleep 500ms`".to_owned(),
+        format!("! 2:1: \"2s\" is not a command: {number}"),
+    ];
+    assert_eq!(meaning("Sleep\n2s"), expected);
+    let expected =
+        "! 2:1: 'b' is not a command: text belongs after a command, such as `Type \"text\"`";
+    assert_eq!(meaning("Type a\n'b'"), [expected]);
 }
 
 #[test]
