@@ -178,7 +178,7 @@ impl Parser<'_> {
                 let others: Vec<TapeError> = errors.collect();
                 others.into_iter().for_each(|error| self.report(error));
                 self.scan.reset(start);
-                self.scan.advance_to(start.at + problems.length.unwrap_or(0));
+                self.scan.advance_to(start.at + problems.length);
                 Err(first)
             }
         }

@@ -67,8 +67,8 @@ const ALIASES: [(&str, &str); 4] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ThemeErrors {
     pub(super) errors: Vec<ThemeError>,
-    /// The length of the object in bytes, as far as it can be found.
-    pub(super) length: Option<usize>,
+    /// The length of the object in bytes.
+    pub(super) length: usize,
 }
 
 /// A problem in the JSON of a theme.
@@ -88,9 +88,9 @@ impl ThemeColors {
         let object = match stream.next() {
             Some(Ok(object)) => object,
             Some(Err(error)) => {
-                // The next command is after the object, not inside it.
-                let length = text.find('}').map(|end| end + 1);
-                return Err(ThemeErrors { errors: vec![json_error(text, &error)], length });
+                let error = json_error(text, &error);
+                let length = broken_length(text, error.offset);
+                return Err(ThemeErrors { errors: vec![error], length });
             }
             None => Map::new(),
         };
@@ -112,7 +112,7 @@ impl ThemeColors {
             return Ok((theme, length));
         }
         errors.sort_by_key(|error| error.offset);
-        Err(ThemeErrors { errors, length: Some(length) })
+        Err(ThemeErrors { errors, length })
     }
 
     fn color_mut(&mut self, key: &str) -> Option<&mut Option<Rgb>> {
@@ -166,11 +166,24 @@ pub(super) fn parse_color(text: &str) -> Option<Rgb> {
     }
 }
 
-fn json_error(text: &str, error: &serde_json::Error) -> ThemeError {
-    if error.is_eof() {
-        let message = "the theme has no closing }".to_owned();
-        return ThemeError { value: String::new(), message, offset: 0 };
+/// Returns the length of an object with a syntax error: up to its `}`, over lines that look like a part of it, so that
+/// they are no further errors.
+fn broken_length(text: &str, offset: usize) -> usize {
+    let mut start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    for line in text[start..].split_inclusive('\n') {
+        if !line.trim_start().starts_with(['"', '{', '}']) {
+            return start.max(offset);
+        }
+        let from = offset.saturating_sub(start).min(line.len());
+        if let Some(at) = line[from..].find('}') {
+            return start + from + at + 1;
+        }
+        start += line.len();
     }
+    text.len()
+}
+
+fn json_error(text: &str, error: &serde_json::Error) -> ThemeError {
     let before: usize =
         text.split_inclusive('\n').take(error.line().max(1) - 1).map(str::len).sum();
     let offset = (before + error.column().saturating_sub(1)).min(text.len());

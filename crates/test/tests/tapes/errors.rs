@@ -49,12 +49,19 @@ fn the_rest_of_a_wrong_command_is_not_a_command() {
             "2:22: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000",
         ],
     );
+    let json = |problem: &str| format!("{problem}: {write}");
+    let enter = "the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000";
     check(
         "Set Theme { \"red\": \"#fff\"\nEnter 0",
-        &[
-            &format!("1:11: the theme has no closing }}: {write}"),
-            "2:7: the value \"0\" of `Enter` is not valid: write a whole number from 1 to 10000",
-        ],
+        &[&json("2:1: the theme is not valid JSON: expected `,` or `}`"), &format!("2:7: {enter}")],
+    );
+    check(
+        "Set Theme {\n  \"red\" 1,\n  \"blue\": 2\n} Enter 0",
+        &[&json("2:9: the theme is not valid JSON: expected `:`"), &format!("4:9: {enter}")],
+    );
+    check(
+        "Set Theme {\n  \"red",
+        &[&json("2:6: the theme is not valid JSON: EOF while parsing a string")],
     );
 }
 

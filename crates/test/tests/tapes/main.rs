@@ -1,5 +1,6 @@
 //! Tapes: the grammar, errors with positions, warnings, and random tapes.
 
+mod docs;
 mod errors;
 mod grammar;
 mod properties;
