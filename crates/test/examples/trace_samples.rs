@@ -171,7 +171,7 @@ fn hostile(directory: &Path) -> io::Result<()> {
     ));
     for text in [
         markup,
-        "\u{1b}[31m\u{9b}1m\u{90}",
+        "\u{1b}[31m\u{9b}1m\u{90}q\u{1b}\\",
         "שלום עולם \u{202e}abc",
         "e\u{301}\u{301}\u{301}\u{301}",
     ] {
