@@ -142,8 +142,12 @@ impl<'t> Timeline<'t> {
 
     /// Returns the data as JSON in at most `limit` bytes, shortened as far as necessary.
     pub(super) fn data(&self, notes: &mut Vec<String>, limit: usize) -> Value {
-        let mut sizes =
-            Sizes { steps: STEPS_MAX, marks: MARKS_MAX, text: TEXT_CHARS, name: NAME_CHARS };
+        let mut sizes = Sizes {
+            steps: self.trace.steps.len().min(STEPS_MAX),
+            marks: MARKS_MAX,
+            text: TEXT_CHARS,
+            name: NAME_CHARS,
+        };
         loop {
             let data = self.data_of(sizes);
             let is_smallest = sizes.steps <= 1 && sizes.text <= 1;
