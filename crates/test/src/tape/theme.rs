@@ -186,7 +186,11 @@ fn broken_length(text: &str, offset: usize) -> usize {
 fn json_error(text: &str, error: &serde_json::Error) -> ThemeError {
     let before: usize =
         text.split_inclusive('\n').take(error.line().max(1) - 1).map(str::len).sum();
-    let offset = (before + error.column().saturating_sub(1)).min(text.len());
+    // The column counts bytes, and may be inside a character.
+    let mut offset = (before + error.column().saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
     let problem = error.to_string();
     // The position of the error is the one in the tape.
     let problem = problem.split(" at line ").next().unwrap_or(&problem);

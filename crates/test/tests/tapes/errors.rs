@@ -66,6 +66,13 @@ fn the_rest_of_a_wrong_command_is_not_a_command() {
 }
 
 #[test]
+fn a_theme_ends_inside_a_character_of_several_bytes() {
+    let error = "the theme is not valid JSON: EOF while parsing a string";
+    let write = "write `Set Theme { \"background\": \"#29283b\" }`";
+    check("Set Theme { \"red世", &[&format!("1:17: {error}: {write}")]);
+}
+
+#[test]
 fn settings_after_the_first_step_are_errors_if_they_change_more_than_looks() {
     let late = |setting: &str, instead: &str| {
         let name = setting.split(' ').next().unwrap_or_default();
