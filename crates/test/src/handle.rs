@@ -83,9 +83,10 @@ impl Terminal {
             timeout: builder.timeout,
             seed,
             trace_mode,
-            trace: builder.trace_path.clone().unwrap_or_else(|| {
-                traces::directory().join(traces::file_name(location.line()))
-            }),
+            trace: builder
+                .trace_path
+                .clone()
+                .unwrap_or_else(|| traces::directory().join(traces::file_name(location.line()))),
             recording,
             title: builder.title.clone().unwrap_or_else(|| {
                 format!("{}: {}", traces::test_name(), shell_words::join(&builder.argv))

@@ -15,8 +15,7 @@ pub const PROMPT: &str = "$ ";
 /// Returns the start-up files of shells, which set the prompt. Nothing else is in the home directory. zsh asks a new
 /// user questions if it finds no start-up file.
 fn start_up_files(prompt: &str) -> [(&'static str, String); 3] {
-    let fish =
-        format!("set -g fish_greeting\nfunction fish_prompt; echo -n '{prompt}'; end\n");
+    let fish = format!("set -g fish_greeting\nfunction fish_prompt; echo -n '{prompt}'; end\n");
     [
         (".bashrc", format!("PS1='{prompt}'\n")),
         (".zshrc", format!("PROMPT='{prompt}'\n")),

@@ -95,9 +95,7 @@ pub(crate) fn judge(
         | What::Title(_)
         | What::CursorRow(_)
         | What::Cursor { .. }
-        | What::Styled(..) => {
-            Judged::new(&expectation.what)?.wait(terminal, timeout)
-        }
+        | What::Styled(..) => Judged::new(&expectation.what)?.wait(terminal, timeout),
     }
 }
 
@@ -192,7 +190,10 @@ impl Judged {
                         pattern.is_match(&cursor_row(frame))
                     }),
                     note: Box::new(|result| {
-                        format!("the row of the cursor is {:?}", visible(&cursor_row(&result.frame)))
+                        format!(
+                            "the row of the cursor is {:?}",
+                            visible(&cursor_row(&result.frame))
+                        )
                     }),
                 }
             }

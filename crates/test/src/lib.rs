@@ -54,7 +54,8 @@ mod traces;
 pub use builder::{Builder, SIZE, TIMEOUT};
 pub use command::CommandResult;
 pub use expectation::{
-    Expectation, SETTLED, cursor, cursor_row, exit, gone, ready, selected, settled, styled, text, title,
+    Expectation, SETTLED, cursor, cursor_row, exit, gone, ready, selected, settled, styled, text,
+    title,
 };
 pub use failure::Failure;
 pub use golden::Golden;

@@ -10,9 +10,7 @@ use std::sync::Arc;
 use awaitty_terminal::core::Frame;
 
 use crate::TraceMode;
-use crate::tape::{Position, Tape};
-
-pub use set_up::{Looks, LooksSize};
+use crate::tape::{Position, ScreenshotFormat, Tape};
 
 /// What a tape is run for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +29,8 @@ pub enum Mode {
 pub struct RunOptions {
     /// What the tape is run for.
     pub mode: Mode,
+    /// Columns and rows of the terminal, where the tape does not set them.
+    pub size: (usize, usize),
     /// The seed of a random disturbance of the timing, if any.
     pub seed: Option<u64>,
     /// When a trace is kept.
@@ -70,8 +70,10 @@ pub struct TapeFailure {
 /// The screen of a `Screenshot` command.
 #[derive(Clone, Debug)]
 pub struct Screenshot {
-    /// The path of the picture, with the extension of its format.
+    /// The path of the picture.
     pub path: String,
+    /// The format.
+    pub format: ScreenshotFormat,
     /// The screen.
     pub frame: Arc<Frame>,
 }

@@ -9,6 +9,7 @@ mod fonts;
 mod png;
 mod shapes;
 mod svg;
+pub mod themes;
 
 use awaitty_core::{Attrs, Cursor, CursorShape, Frame, Row, Style, Underline};
 

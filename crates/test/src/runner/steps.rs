@@ -64,6 +64,8 @@ impl<'r> Runner<'r> {
     /// Ends the program. A demo may leave processes behind, which are ended as well.
     fn end(self, last: Option<&Command>) -> Result<(), TapeFailure> {
         let Runner { terminal, options, .. } = self;
+        // What the program prints when it is ended is not part of a demo.
+        terminal.mark_recording(markers::HIDE);
         let closed = terminal.close();
         match (closed, last) {
             (Err(failure), Some(last)) if options.mode != Mode::Play => Err(TapeFailure {
@@ -120,9 +122,9 @@ impl<'r> Runner<'r> {
             }
             Action::Hide => self.terminal.mark_recording(markers::HIDE),
             Action::Show => self.terminal.mark_recording(markers::SHOW),
-            Action::Screenshot { path, .. } => {
-                let frame = self.terminal.frame()?;
-                self.run.screenshots.push(Screenshot { path: path.clone(), frame });
+            Action::Screenshot { path, format } => {
+                let (path, format, frame) = (path.clone(), *format, self.terminal.frame()?);
+                self.run.screenshots.push(Screenshot { path, format, frame });
             }
             Action::Copy(text) => self.clipboard.clone_from(text),
             Action::Paste => {

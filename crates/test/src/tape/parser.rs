@@ -273,22 +273,11 @@ impl<'t> Parser<'t> {
         self.scan.skip_to_value();
         let start = self.scan.mark();
         let path = self.path("Output", "a file", "Output demo.gif")?;
-        let format = match extension(&path).as_deref() {
-            Some("gif") => OutputFormat::Gif,
-            Some("svg") => OutputFormat::Svg,
-            Some("png") => OutputFormat::Png,
-            Some("cast") => OutputFormat::Cast,
-            Some("txt" | "ascii" | "test") => OutputFormat::Text,
-            Some("html") => OutputFormat::Html,
-            Some("mp4") => OutputFormat::Mp4,
-            Some("webm") => OutputFormat::Webm,
-            None if path.ends_with('/') => OutputFormat::Frames,
-            _ => {
-                let message = format!("the format of the output {} is not known", show(&path));
-                let known = "use .gif, .svg, .png, .cast, .txt, .ascii or .html";
-                return Err(self.error(start, &path, message).hint(known));
-            }
-        };
+        let format = OutputFormat::of(&path).ok_or_else(|| {
+            let message = format!("the format of the output {} is not known", show(&path));
+            let known = "use .gif, .svg, .png, .cast, .txt, .ascii or .html";
+            self.error(start, &path, message).hint(known)
+        })?;
         Ok(Action::Output { path, format })
     }
 
@@ -422,6 +411,24 @@ impl<'t> Parser<'t> {
         // The outputs of a sourced tape would replace those of the main tape.
         commands.retain(|command| !matches!(command.action, Action::Output { .. }));
         Ok(Action::Source { path, commands })
+    }
+}
+
+impl OutputFormat {
+    /// Returns the format of a file by its extension, or `None` if it is not known.
+    pub fn of(path: &str) -> Option<OutputFormat> {
+        Some(match extension(path).as_deref() {
+            Some("gif") => OutputFormat::Gif,
+            Some("svg") => OutputFormat::Svg,
+            Some("png") => OutputFormat::Png,
+            Some("cast") => OutputFormat::Cast,
+            Some("txt" | "ascii" | "test") => OutputFormat::Text,
+            Some("html") => OutputFormat::Html,
+            Some("mp4") => OutputFormat::Mp4,
+            Some("webm") => OutputFormat::Webm,
+            None if path.ends_with('/') => OutputFormat::Frames,
+            _ => return None,
+        })
     }
 }
 

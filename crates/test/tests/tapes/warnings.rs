@@ -25,15 +25,12 @@ fn a_plain_tape_has_no_warning() {
 #[test]
 fn ignored_looks_are_one_warning() {
     check(
-        "Set Width 800\nSet Margin 5\nSet WindowBar Rings\nSet Margin 6\nEnter",
-        &[(
-            WarningKind::Looks,
-            "2:1: Margin, WindowBar are ignored: the renderer has no such setting",
-        )],
+        "Set Width 800\nSet FontFamily Mono\nSet WindowBar Rings\nSet FontFamily Serif\nEnter",
+        &[(WarningKind::Looks, "2:1: FontFamily is ignored: the renderer has no such setting")],
     );
     check(
-        "Set CursorBlink false",
-        &[(WarningKind::Looks, "1:1: CursorBlink is ignored: the renderer has no such setting")],
+        "Set FontFamily Mono",
+        &[(WarningKind::Looks, "1:1: FontFamily is ignored: the renderer has no such setting")],
     );
 }
 
