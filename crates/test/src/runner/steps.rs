@@ -14,6 +14,9 @@ use crate::judge::Problem;
 use crate::tape::{self, Action, Command, Setting, Tape, WaitScope};
 use crate::trace::Place;
 
+/// The time for the program of a tape to show its first prompt or screen before the first step.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// A tape that runs.
 pub(super) struct Runner<'r> {
     path: &'r Path,
@@ -46,6 +49,10 @@ impl<'r> Runner<'r> {
             builder.start().map_err(|failure| at_start(failure.report_without_place()))?;
         let settings = Settings::of(tape);
         let clipboard = String::new();
+        // Keys that are typed before the first prompt would be echoed twice. A program that never waits for input is
+        // not an error: the steps decide.
+        let ready = crate::ready().within(START_TIMEOUT);
+        let _ = terminal.is_met(&ready);
         let mut runner = Runner { path, options, terminal, settings, clipboard, run };
         let mut last = None;
         for command in tape.flat() {

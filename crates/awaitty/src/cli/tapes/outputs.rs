@@ -157,9 +157,9 @@ fn leave_out_hidden(from: &Path, to: &Path) -> io::Result<()> {
     let (mut hidden_since, mut cut, mut last) = (None, 0.0, 0.0);
     let (mut hidden, mut end) = (Vec::<(char, String)>::new(), 0.0);
     let mut write = |target: &mut BufWriter<File>, at: f64, kind: char, data: &str| {
-        let line = json!([(at - last).max(0.0), kind, data]);
+        let after = (at - last).max(0.0);
         last = at.max(last);
-        writeln!(target, "{line}")
+        writeln!(target, "[{after:.6}, \"{kind}\", {}]", json!(data))
     };
     while let Some(event) = cast.next_event()? {
         let at = hidden_since.unwrap_or(event.at) - cut;
