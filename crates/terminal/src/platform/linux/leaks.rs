@@ -77,13 +77,15 @@ impl Traces {
         let traces = self.clone();
         let scan = move || {
             let found = traces.find(&proc::table());
+            // A process that was killed has no command line any more.
+            let survivor = |&pid: &i32| Some(Survivor { pid, command: command(pid)? });
+            let survivors = found.iter().take(SURVIVORS_MAX).filter_map(survivor).collect();
             for &pid in &found {
                 if let (Some(pid), Some(signal)) = (Pid::from_raw(pid), signal) {
                     let _ = rustix::process::kill_process(pid, signal);
                 }
             }
-            let survivor = |pid| Some(Survivor { pid, command: command(pid)? });
-            found.into_iter().take(SURVIVORS_MAX).filter_map(survivor).collect()
+            survivors
         };
         workers::run(scan).await
     }
