@@ -127,6 +127,14 @@ impl Terminal {
         self.block(self.terminal.run_command(command, timeout))
     }
 
+    /// Waits until the program is at rest; see [`crate::Terminal::rest`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn rest(&self, limit: Duration) -> Result<bool, ToolError> {
+        self.block(self.terminal.rest(limit))
+    }
+
     /// Waits for a condition that a closure judges; see [`crate::Terminal::judged`].
     ///
     /// # Errors

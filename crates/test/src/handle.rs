@@ -1,7 +1,7 @@
 //! [`Terminal`]: a program under test in a terminal.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +24,10 @@ use crate::traces::{self, TraceMode};
 
 /// The timeout of [`Terminal::run`]: builds take minutes.
 pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The time for which input waits for a program that is busy. Output that is still a reaction to the input before would
+/// count as a reaction to the new one. A program that is busy for longer, such as a build, gets the input anyway.
+const REST_MAX: Duration = Duration::from_secs(1);
 
 /// A program under test in a terminal. Dropping it ends the program and everything that it started.
 ///
@@ -135,6 +139,11 @@ impl Terminal {
         }
     }
 
+    /// Returns the path of the trace, which is written at the end of the test if the mode asks for it.
+    pub fn trace_path(&self) -> Option<&Path> {
+        (self.trace_mode != TraceMode::Off).then_some(self.trace.as_path())
+    }
+
     /// Makes the report of a step that failed, and sets the result of the step.
     pub(crate) fn fail(
         &self,
@@ -164,7 +173,7 @@ impl Terminal {
             notes: notes.iter().map(|note| mask(note)).collect(),
             screen,
             changes,
-            trace: (self.trace_mode != TraceMode::Off).then(|| self.trace.clone()),
+            trace: self.trace_path().map(Path::to_owned),
             seed: self.seed,
         });
         steps.set_verdict(step, Verdict::Failed(failure.report_without_place()));
@@ -187,7 +196,10 @@ impl Terminal {
         act: impl FnOnce(&blocking::Terminal) -> Result<(), ToolError>,
     ) -> Result<&Terminal, Failure> {
         let call = Call { kind: Kind::Input, name, looked_for: None, location };
-        self.step(call, |terminal| Ok((act(terminal)?, String::new())))?;
+        self.step(call, |terminal| {
+            terminal.rest(REST_MAX)?;
+            Ok((act(terminal)?, String::new()))
+        })?;
         Ok(self)
     }
 

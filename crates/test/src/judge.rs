@@ -125,7 +125,7 @@ fn wait(
     if result.is_met() {
         return Ok(result);
     }
-    let mut notes: Vec<String> = result.diagnosis.clone().into_iter().collect();
+    let mut notes = diagnosis(&result);
     if let Finding::Text { visible: true, in_newer_frame, .. } = result.ends.first.finding {
         notes.push(match in_newer_frame {
             true => "the frame is newer than the input: in_frame() accepts the text".to_owned(),
@@ -134,6 +134,15 @@ fn wait(
     }
     let why = unmet(result.outcome(), result.exit(), timeout);
     Err(Problem { why, notes, seen: Some(seen(&result)) })
+}
+
+/// Returns the diagnosis of a wait, in terms of this crate: a test has no flags, and sets them in its pattern.
+fn diagnosis(result: &WaitResult) -> Vec<String> {
+    let diagnosis = result.diagnosis.as_deref();
+    diagnosis
+        .map(|text| text.replace("flags \"i\" ignores it", "(?i) ignores it"))
+        .into_iter()
+        .collect()
 }
 
 fn seen(result: &WaitResult) -> Seen {
@@ -349,7 +358,7 @@ pub(crate) fn at_rest(
         let why = format!(
             "the screen has not settled and the program has not come to rest within {timeout:?}"
         );
-        let notes = result.diagnosis.clone().into_iter().collect();
+        let notes = diagnosis(&result);
         Err(Problem { why, notes, seen: Some(seen(&result)) })
     };
     wait(Condition::Rest)?;
