@@ -315,6 +315,27 @@ fn secrets_are_masked_where_they_are_divided() {
 }
 
 #[test]
+fn parts_of_a_secret_that_is_never_completely_visible_are_masked() {
+    // A field of ten columns shows the end of what was typed; a screen shows some lines of a long value.
+    let mut field = Cast::new(40, 3);
+    for end in 1..=SECRET.len() {
+        let shown = &SECRET[end.saturating_sub(10)..end];
+        field = field.output(0.1, &format!("\x1b[2;5H{shown}\x1b[K"));
+    }
+    let page = page_of(&field, Vec::new(), &[SECRET], PAGE_MAX);
+    for start in 0..SECRET.len() - 8 {
+        assert_masked(&page, &SECRET[start..start + 8]);
+    }
+    let key: Vec<String> = (0..20).map(|i| noise(i + 1, 60)).collect();
+    let lines = Cast::new(80, 5).output(0.0, &key[3..15].join("\r\n"));
+    let page = page_of(&lines, Vec::new(), &[&key.join("\n")], PAGE_MAX);
+    for line in &key[3..15] {
+        assert_masked(&page, line);
+        assert_masked(&page, &line[20..40]);
+    }
+}
+
+#[test]
 fn secrets_across_blocks_of_raw_bytes_are_masked() {
     let filler = "x".repeat(4_000);
     let (start, end) = SECRET.split_at(5);
