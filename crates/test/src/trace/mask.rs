@@ -23,6 +23,10 @@ const PLACES_MAX: usize = 1_000;
 /// The size of the blocks by which parts of a value are found, in bytes. Shorter values are found as a whole only.
 const BLOCK: usize = 8;
 
+/// The maximum size of a value in bytes that has a block at each byte. Longer ones have blocks beside each other, so that
+/// the table of blocks stays small.
+const DENSE_MAX: usize = 4096;
+
 /// The number of bytes of a long value that count as a part of it in any case.
 const LONG_PART: usize = 24;
 
@@ -49,7 +53,8 @@ impl Mask {
         let (mut blocks, mut origins) = (Vec::new(), Vec::new());
         for (number, needle) in needles.iter().enumerate() {
             let last = needle.len().saturating_sub(BLOCK);
-            for start in (0..last).step_by(BLOCK).chain([last]) {
+            let step = if needle.len() <= DENSE_MAX { 1 } else { BLOCK };
+            for start in (0..last).step_by(step).chain([last]) {
                 let end = needle.len().min(start + BLOCK);
                 blocks.push(&needle.as_bytes()[start..end]);
                 origins.push((number, start));
@@ -79,8 +84,13 @@ impl Mask {
         }
         let bytes = squeezed.as_bytes();
         let mut found: Vec<Range<usize>> = Vec::new();
+        // The value that was found last, and where.
+        let mut last = (usize::MAX, 0..0);
         for block in automaton.find_overlapping_iter(bytes) {
             let (number, offset) = origins[block.pattern().as_usize()];
+            if last.0 == number && last.1.start <= block.start() && block.end() <= last.1.end {
+                continue;
+            }
             let needle = self.needles[number].as_bytes();
             let (before, after) = (&needle[..offset], &needle[offset + block.len()..]);
             let left = bytes[..block.start()].iter().rev().zip(before.iter().rev());
@@ -89,6 +99,7 @@ impl Mask {
             let end = block.end() + right.take_while(|(a, b)| a == b).count();
             if end - start >= part_min(needle.len()) {
                 found.push(places[start].start..places[end - 1].end);
+                last = (number, start..end);
             }
         }
         merged(found)
