@@ -287,6 +287,27 @@ const tests = {
     await tab.picture("large");
   },
 
+  async real_programs_look_right(open) {
+    const tab = await open("programs", { scheme: "dark" });
+    const seen = ["Load average", "Chinese", "Left", "Counts words", "took stone", "hello world"];
+    for (const [step, text] of seen.entries()) {
+      await tab.step(step);
+      await tab.shows(`after ${step}`);
+      await tab.says("#rows", text);
+      const wide = await tab.page.$eval("#screen", (screen) => screen.scrollWidth - screen.clientWidth);
+      assert(wide <= 0, `step ${step} is ${wide} pixels too wide`);
+      if (text === "Chinese") {
+        const wide = await tab.page.$$eval("#rows .row", (rows) => {
+          const cell = [...rows[0].querySelectorAll("span")].find((span) => span.textContent === "好");
+          const column = rows[0].getBoundingClientRect().width / 100;
+          return Math.round((cell.getBoundingClientRect().left - rows[0].getBoundingClientRect().left) / column);
+        });
+        assert.equal(wide, 16, "the column of the second wide character");
+      }
+      await tab.picture(`program-${step}`);
+    }
+  },
+
   async a_trace_without_steps_has_its_screen(open) {
     const tab = await open("empty");
     await tab.shows("time 0");

@@ -142,8 +142,12 @@ function cursorOf({ row, col, flags }) {
 function showScreen(screen, changed = new Set()) {
   const rows = make("div");
   rows.id = "rows";
+  // A background on most rows would change how the screen looks.
+  const isTinted = changed.size <= screen.rows.length / 4;
   screen.rows.forEach((row, i) => {
-    const element = make("div", changed.has(i) ? "row changed" : "row");
+    const element = make("div", "row");
+    element.classList.toggle("changed", changed.has(i));
+    element.classList.toggle("tinted", changed.has(i) && isTinted);
     fill(element, row);
     rows.append(element);
   });
