@@ -23,8 +23,8 @@ const PLACES_MAX: usize = 1_000;
 /// The size of the blocks by which parts of a value are found, in bytes. Shorter values are found as a whole only.
 const BLOCK: usize = 8;
 
-/// The maximum size of a value in bytes that has a block at each byte. Longer ones have blocks beside each other, so that
-/// the table of blocks stays small.
+/// The maximum size of a value in bytes that has a block at each byte. Longer ones have blocks beside each other, to
+/// keep the table of blocks small.
 const DENSE_MAX: usize = 4096;
 
 /// The number of bytes of a long value that count as a part of it in any case.

@@ -121,7 +121,10 @@ const tests = {
       return [getComputedStyle(span).backgroundColor, getComputedStyle(span).color];
     });
     assert.deepEqual(inverse, ["rgb(216, 218, 222)", "rgb(12, 14, 18)"]);
-    const color = await tab.page.$$eval("#rows .row span", (spans) => getComputedStyle(spans.find((span) => span.style.background.includes("rgb(7"))).backgroundColor);
+    const color = await tab.page.$$eval("#rows .row span", (spans) => {
+      const span = spans.find((span) => span.style.background.includes("rgb(7"));
+      return getComputedStyle(span).backgroundColor;
+    });
     assert.equal(color, "rgb(7, 248, 180)");
     await tab.picture("step-dark");
     await tab.page.click("[data-mode=before]");
@@ -174,7 +177,8 @@ const tests = {
     assert.equal(await tab.text(".step[aria-current] .call"), 'expect_gone(text("Theme"))');
     await tab.page.click("#track .tick.input");
     await tab.says(".step[aria-current] .call", 'press("down")');
-    assert.match(await tab.page.$eval("#track .tick.input", (tick) => tick.title), /^Input at 0\.\d+ s: <U\+001B>\[B$/);
+    const title = await tab.page.$eval("#track .tick.input", (tick) => tick.title);
+    assert.match(title, /^Input at 0\.\d+ s: <U\+001B>\[B$/);
     assert.equal(await tab.page.$$eval(".tick.fail", (ticks) => ticks.length), 1);
     // Playback starts at the end of the file with the first frame.
     await tab.press("Home");
@@ -214,7 +218,8 @@ const tests = {
     await tab.page.click("#raw summary");
     await tab.page.click("[data-range=all]");
     await tab.says("#bytes", "•••");
-    const text = (await tab.page.$eval("html", (html) => html.outerHTML)) + (await tab.texts("#bytes .event.out .text")).join("");
+    const html = await tab.page.$eval("html", (html) => html.outerHTML);
+    const text = html + (await tab.texts("#bytes .event.out .text")).join("");
     assert(!text.includes(SECRET), "the secret is not in the page");
     assert(!(await tab.texts("#bytes .event.in .text")).join("").includes(SECRET));
     const count = Number((await tab.text("#time")).split("/").pop());
@@ -254,7 +259,8 @@ const tests = {
       controls: /[\u202a-\u202e\u2066-\u2069\u0000-\u0008\u001b]/.test(document.getElementById("app").textContent),
     }));
     assert.deepEqual(elements, { images: 0, links: 0, scripts: 1, styles: 1, body: "block", controls: false });
-    assert(await tab.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the window");
+    const fits = () => document.documentElement.scrollWidth <= innerWidth;
+    assert(await tab.page.evaluate(fits), "nothing is wider than the window");
     const ran = await tab.page.evaluate(() => {
       try {
         document.body.insertAdjacentHTML("beforeend", "<p>");
@@ -346,9 +352,9 @@ const tests = {
         .map((element) => element.id || element.outerHTML),
     );
     assert.deepEqual(unnamed.filter((id) => id !== "report"), []);
-    const pressed = await tab.page.$$eval("#modes button[aria-pressed=true]", (buttons) => buttons.map((b) => b.dataset.mode));
-    assert.deepEqual(pressed, ["after"]);
-    assert.match(await tab.page.$eval("#place", (place) => place.getAttribute("aria-valuetext")), /^\d+\.\d+ s, frame \d+ of \d+$/);
+    assert.deepEqual(await tab.texts("#modes button[aria-pressed=true]"), ["After"]);
+    const value = await tab.page.$eval("#place", (place) => place.getAttribute("aria-valuetext"));
+    assert.match(value, /^\d+\.\d+ s, frame \d+ of \d+$/);
   },
 };
 
