@@ -1,6 +1,8 @@
 // Tests the pages of traces in a real browser: node page.mjs SAMPLES [TEST…]
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,7 +22,7 @@ if (!samples) {
 
 /** A tab with a trace. It collects errors and requests. */
 class Tab {
-  static async open(context, name, { width = 1280, height = 900, scheme = "light" } = {}) {
+  static async open(context, name, { width = 1280, height = 900, scheme = "light", host } = {}) {
     const tab = new Tab();
     tab.wrong = [];
     tab.file = join(samples, `${name}.html`);
@@ -40,7 +42,7 @@ class Tab {
       await dialog.dismiss();
     });
     page.on("popup", () => tab.wrong.push("a window was opened"));
-    const url = pathToFileURL(tab.file).href;
+    const url = host ? `${host}/${name}.html` : pathToFileURL(tab.file).href;
     page.on("request", (request) => {
       if (request.url() !== url && request.url() !== "data:,") tab.wrong.push(`a request to ${request.url()}`);
     });
@@ -311,6 +313,25 @@ const tests = {
         assert.equal(wide, 16, "the column of the second wide character");
       }
       await tab.picture(`program-${step}`);
+    }
+  },
+
+  async a_page_on_a_server_requests_nothing_else(open) {
+    const requests = [];
+    const server = createServer((request, response) => {
+      requests.push(request.url);
+      response.end(readFileSync(join(samples, "failed.html")));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const tab = await open("failed", { host: `http://127.0.0.1:${server.address().port}` });
+      await tab.shows("after 10");
+      await tab.page.click("#raw summary");
+      await tab.says("#raw-state", "events");
+      assert.deepEqual(requests, ["/failed.html"]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
     }
   },
 
