@@ -178,6 +178,11 @@ fn steps_have_the_screens_at_their_start_and_end() {
     assert_eq!(data["times"].as_array().unwrap().len(), screens.len());
     assert!(page.raw_text("o").contains("\x1b]2;bye\x07"));
     assert!(page.text.contains("<pre>no row\nmatches</pre>"), "for browsers without scripts");
+    // The test process ended within the step.
+    let cut = Cast::new(5, 2).event(0.0, 'm', "step 0 start").output(1.0, "x");
+    let page = page_of(&cut, vec![passed("cut")], &[], PAGE_MAX);
+    assert_eq!(page.data["steps"][0]["end"], 1_000_000);
+    assert_eq!(page.data["steps"][0]["after"], 1);
     let without = Cast::new(5, 2).output(0.0, "x");
     let page = page_of(&without, vec![passed("never")], &[], PAGE_MAX);
     assert_eq!(page.data["steps"][0]["before"], Value::Null);
@@ -274,6 +279,10 @@ fn secrets_are_masked_in_all_texts() {
         secrets: vec![SECRET.to_owned(), String::new(), " ".to_owned()],
     };
     let page = Page::new(page_within(&trace, PAGE_MAX).unwrap());
+    assert!(
+        !format!("{:?}", Trace { steps: Vec::new(), title: String::new(), ..trace })
+            .contains("S3cr3t")
+    );
     assert_masked(&page, SECRET);
     assert!(page.strings.contains("a ••• b \"•••\" c"), "{}", page.strings);
     assert_eq!(page.screens().last().unwrap()[0], format!("pw •••{} link", " ".repeat(15)));
