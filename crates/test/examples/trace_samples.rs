@@ -220,6 +220,22 @@ fn large(directory: &Path) -> io::Result<()> {
     sample.write(directory, "large", "flood::ten_minutes")
 }
 
+/// Real programs, as the tests of the core recorded them: one step each.
+fn programs(directory: &Path) -> io::Result<()> {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../core/tests/recorded");
+    let mut sample = Sample::new("several programs", 100, 30);
+    for (i, name) in ["htop", "vim", "mc", "fzf", "ink", "fish"].iter().enumerate() {
+        let bytes = std::fs::read(recorded.join(name).join("bytes"))?;
+        let size = std::fs::read_to_string(recorded.join(name).join("size"))?;
+        sample.step(Kind::Start, i + 1, &format!("start({name:?})"), |sample| {
+            sample.pause(0.1).event('r', &size.trim().replace(' ', "x"));
+            sample.output("\x1bc\x1b]104\x07").pause(0.1);
+            sample.output(&String::from_utf8_lossy(&bytes)).pause(0.1);
+        });
+    }
+    sample.write(directory, "programs", "programs::look_right")
+}
+
 /// A trace without steps and without frames.
 fn empty(directory: &Path) -> io::Result<()> {
     Sample::new("true", 80, 24).write(directory, "empty", "empty")
@@ -231,6 +247,7 @@ fn main() -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     failed(directory)?;
     hostile(directory)?;
+    programs(directory)?;
     empty(directory)?;
     large(directory)
 }

@@ -103,8 +103,12 @@ impl<'t> Timeline<'t> {
         self.edges[number][edge] = Some(Edge { at, frame: frame(has_failed) });
     }
 
-    /// Masks the values in the input, also those of several inputs.
-    pub(super) fn finish(&mut self) {
+    /// Ends steps without an end at the last frame, and masks the values in the input, also those of several inputs.
+    pub(super) fn finish(&mut self, last_frame: Option<usize>) {
+        let last = Edge { at: self.duration, frame: last_frame };
+        for [start, end] in &mut self.edges {
+            *end = end.or(start.map(|_| last));
+        }
         let text: String = self.inputs.iter().map(|(_, text)| text.as_str()).collect();
         let found = self.mask.find_in_output(&text);
         let mut start = 0;

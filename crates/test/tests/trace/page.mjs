@@ -1,6 +1,8 @@
 // Tests the pages of traces in a real browser: node page.mjs SAMPLES [TEST…]
 import assert from "node:assert/strict";
-import { statSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,7 +22,7 @@ if (!samples) {
 
 /** A tab with a trace. It collects errors and requests. */
 class Tab {
-  static async open(context, name, { width = 1280, height = 900, scheme = "light" } = {}) {
+  static async open(context, name, { width = 1280, height = 900, scheme = "light", host } = {}) {
     const tab = new Tab();
     tab.wrong = [];
     tab.file = join(samples, `${name}.html`);
@@ -40,7 +42,7 @@ class Tab {
       await dialog.dismiss();
     });
     page.on("popup", () => tab.wrong.push("a window was opened"));
-    const url = pathToFileURL(tab.file).href;
+    const url = host ? `${host}/${name}.html` : pathToFileURL(tab.file).href;
     page.on("request", (request) => {
       if (request.url() !== url && request.url() !== "data:,") tab.wrong.push(`a request to ${request.url()}`);
     });
@@ -121,7 +123,10 @@ const tests = {
       return [getComputedStyle(span).backgroundColor, getComputedStyle(span).color];
     });
     assert.deepEqual(inverse, ["rgb(216, 218, 222)", "rgb(12, 14, 18)"]);
-    const color = await tab.page.$$eval("#rows .row span", (spans) => getComputedStyle(spans.find((span) => span.style.background.includes("rgb(7"))).backgroundColor);
+    const color = await tab.page.$$eval("#rows .row span", (spans) => {
+      const span = spans.find((span) => span.style.background.includes("rgb(7"));
+      return getComputedStyle(span).backgroundColor;
+    });
     assert.equal(color, "rgb(7, 248, 180)");
     await tab.picture("step-dark");
     await tab.page.click("[data-mode=before]");
@@ -174,7 +179,8 @@ const tests = {
     assert.equal(await tab.text(".step[aria-current] .call"), 'expect_gone(text("Theme"))');
     await tab.page.click("#track .tick.input");
     await tab.says(".step[aria-current] .call", 'press("down")');
-    assert.match(await tab.page.$eval("#track .tick.input", (tick) => tick.title), /^Input at 0\.\d+ s: <U\+001B>\[B$/);
+    const title = await tab.page.$eval("#track .tick.input", (tick) => tick.title);
+    assert.match(title, /^Input at 0\.\d+ s: <U\+001B>\[B$/);
     assert.equal(await tab.page.$$eval(".tick.fail", (ticks) => ticks.length), 1);
     // Playback starts at the end of the file with the first frame.
     await tab.press("Home");
@@ -214,7 +220,8 @@ const tests = {
     await tab.page.click("#raw summary");
     await tab.page.click("[data-range=all]");
     await tab.says("#bytes", "•••");
-    const text = (await tab.page.$eval("html", (html) => html.outerHTML)) + (await tab.texts("#bytes .event.out .text")).join("");
+    const html = await tab.page.$eval("html", (html) => html.outerHTML);
+    const text = html + (await tab.texts("#bytes .event.out .text")).join("");
     assert(!text.includes(SECRET), "the secret is not in the page");
     assert(!(await tab.texts("#bytes .event.in .text")).join("").includes(SECRET));
     const count = Number((await tab.text("#time")).split("/").pop());
@@ -254,7 +261,8 @@ const tests = {
       controls: /[\u202a-\u202e\u2066-\u2069\u0000-\u0008\u001b]/.test(document.getElementById("app").textContent),
     }));
     assert.deepEqual(elements, { images: 0, links: 0, scripts: 1, styles: 1, body: "block", controls: false });
-    assert(await tab.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is wider than the window");
+    const fits = () => document.documentElement.scrollWidth <= innerWidth;
+    assert(await tab.page.evaluate(fits), "nothing is wider than the window");
     const ran = await tab.page.evaluate(() => {
       try {
         document.body.insertAdjacentHTML("beforeend", "<p>");
@@ -285,6 +293,46 @@ const tests = {
     await tab.press("End");
     await tab.says("#rows .row", "frame 17999");
     await tab.picture("large");
+  },
+
+  async real_programs_look_right(open) {
+    const tab = await open("programs", { scheme: "dark" });
+    const seen = ["Load average", "Chinese", "Left", "Counts words", "took stone", "hello world"];
+    for (const [step, text] of seen.entries()) {
+      await tab.step(step);
+      await tab.shows(`after ${step}`);
+      await tab.says("#rows", text);
+      const wide = await tab.page.$eval("#screen", (screen) => screen.scrollWidth - screen.clientWidth);
+      assert(wide <= 0, `step ${step} is ${wide} pixels too wide`);
+      if (text === "Chinese") {
+        const wide = await tab.page.$$eval("#rows .row", (rows) => {
+          const cell = [...rows[0].querySelectorAll("span")].find((span) => span.textContent === "好");
+          const column = rows[0].getBoundingClientRect().width / 100;
+          return Math.round((cell.getBoundingClientRect().left - rows[0].getBoundingClientRect().left) / column);
+        });
+        assert.equal(wide, 16, "the column of the second wide character");
+      }
+      await tab.picture(`program-${step}`);
+    }
+  },
+
+  async a_page_on_a_server_requests_nothing_else(open) {
+    const requests = [];
+    const server = createServer((request, response) => {
+      requests.push(request.url);
+      response.end(readFileSync(join(samples, "failed.html")));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const tab = await open("failed", { host: `http://127.0.0.1:${server.address().port}` });
+      await tab.shows("after 10");
+      await tab.page.click("#raw summary");
+      await tab.says("#raw-state", "events");
+      assert.deepEqual(requests, ["/failed.html"]);
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   },
 
   async a_trace_without_steps_has_its_screen(open) {
@@ -325,9 +373,9 @@ const tests = {
         .map((element) => element.id || element.outerHTML),
     );
     assert.deepEqual(unnamed.filter((id) => id !== "report"), []);
-    const pressed = await tab.page.$$eval("#modes button[aria-pressed=true]", (buttons) => buttons.map((b) => b.dataset.mode));
-    assert.deepEqual(pressed, ["after"]);
-    assert.match(await tab.page.$eval("#place", (place) => place.getAttribute("aria-valuetext")), /^\d+\.\d+ s, frame \d+ of \d+$/);
+    assert.deepEqual(await tab.texts("#modes button[aria-pressed=true]"), ["After"]);
+    const value = await tab.page.$eval("#place", (place) => place.getAttribute("aria-valuetext"));
+    assert.match(value, /^\d+\.\d+ s, frame \d+ of \d+$/);
   },
 };
 

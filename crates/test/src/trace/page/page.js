@@ -83,11 +83,10 @@ function keyOf({ runs, styles }) {
 function cssColor(code) {
   if (code < 16) return `var(--c${code})`;
   if (code >= 256) return `#${(code - 256).toString(16).padStart(6, "0")}`;
+  if (code >= 232) return `rgb(${Array(3).fill(8 + 10 * (code - 232))})`;
   const level = (n) => (n === 0 ? 0 : 55 + 40 * n);
   const n = code - 16;
-  const rgb =
-    code < 232 ? [level(Math.floor(n / 36)), level(Math.floor(n / 6) % 6), level(n % 6)] : Array(3).fill(8 + 10 * (code - 232));
-  return `rgb(${rgb})`;
+  return `rgb(${[level(Math.floor(n / 36)), level(Math.floor(n / 6) % 6), level(n % 6)]})`;
 }
 
 const LINES = ["", "solid", "double", "wavy", "dotted", "dashed"];
@@ -142,8 +141,12 @@ function cursorOf({ row, col, flags }) {
 function showScreen(screen, changed = new Set()) {
   const rows = make("div");
   rows.id = "rows";
+  // A background on most rows would change how the screen looks.
+  const isTinted = changed.size <= screen.rows.length / 4;
   screen.rows.forEach((row, i) => {
-    const element = make("div", changed.has(i) ? "row changed" : "row");
+    const element = make("div", "row");
+    element.classList.toggle("changed", changed.has(i));
+    element.classList.toggle("tinted", changed.has(i) && isTinted);
     fill(element, row);
     rows.append(element);
   });
@@ -229,8 +232,9 @@ function showComparison(before, after) {
   $("screen").style.setProperty("--width", Math.max(before.size[0], after.size[0]) + SIGN_COLUMNS);
   if (lines.every(([kind]) => kind === "same")) {
     const moved = before.row !== after.row || before.col !== after.col;
+    const place = ({ row, col }) => `row ${row + 1}, column ${col + 1}`;
     const text = moved
-      ? `No row changed; the cursor moved from row ${before.row + 1}, column ${before.col + 1} to row ${after.row + 1}, column ${after.col + 1}.`
+      ? `No row changed; the cursor moved from ${place(before)} to ${place(after)}.`
       : "Nothing changed.";
     replaceScreen(make("p", "empty", text));
   } else {
@@ -330,6 +334,7 @@ function goToStep(number, mode = state.mode === "time" ? "after" : state.mode) {
 
 function stop() {
   state.playing = null;
+  $("what").setAttribute("aria-live", "polite");
   $("play").textContent = "▶";
   $("play").setAttribute("aria-label", "Play");
 }
@@ -338,6 +343,7 @@ function play() {
   if (times.length === 0) return;
   if (state.now >= duration) setTime(0);
   state.playing = performance.now();
+  $("what").setAttribute("aria-live", "off");
   $("play").textContent = "❚❚";
   $("play").setAttribute("aria-label", "Pause");
   requestAnimationFrame(tick);
@@ -474,7 +480,14 @@ function addTicks() {
 
 // ---- Raw bytes
 
-const SEQUENCES = /(\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|[\x00-\x1a\x1c-\x1f\x7f-\x9f]+)/u;
+const SEQUENCES = new RegExp(
+  [
+    "(\\x1b\\[[0-?]*[ -/]*[@-~]", // CSI
+    "\\x1b[\\]PX^_][^\\x07\\x1b]*(?:\\x07|\\x1b\\\\)?", // strings
+    "\\x1b[ -/]*[0-~]?",
+    "[\\x00-\\x1a\\x1c-\\x1f\\x7f-\\x9f]+)",
+  ].join("|"),
+);
 const NAMES = { "\x1b": "\\e", "\n": "\\n\n", "\r": "\\r", "\t": "\\t", "\x07": "\\a", "\b": "\\b", "\\": "\\\\" };
 
 /** Returns a text in which all characters are visible. */
