@@ -90,7 +90,7 @@ pub use waits::{
     ASKS_POLL_QUIET, ASKS_QUIET, Activity, BLANK_QUIET, BUSY_MAX, Condition, Exit, FULL_SCREEN,
     Finding, Job, Match, Outcome, PATTERN_COMPILED_MAX, PATTERN_MAX, POLL_QUIET, Pattern,
     PatternError, REACTION_GRACE, REST_CONFIRM, Ready, STEADY, Since, Spec, Styles, TerminalWait,
-    UNSEEN_QUIET, WaitEnded, WaitError, WaitId, spans_on_screen,
+    UNSEEN_QUIET, WaitEnded, WaitError, WaitId, match_in_frame, spans_on_screen,
 };
 
 use std::time::Duration;

@@ -3,12 +3,15 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use awaitty_core::Frame;
+use awaitty_core::{Frame, Pattern, Session};
 use tokio::runtime::Runtime;
 
 use crate::error::ToolError;
+use crate::judged::{JudgedRequest, JudgedResult};
 use crate::platform::processes::Survivor;
+use crate::run::CommandRun;
 use crate::terminals::{self, Config, SpawnSpec};
 use crate::wait::{WaitRequest, WaitResult};
 
@@ -90,6 +93,57 @@ impl Terminal {
         self.block(self.terminal.press(keys))
     }
 
+    /// Pastes text; see [`crate::Terminal::paste`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn paste(&self, text: &str) -> Result<(), ToolError> {
+        self.block(self.terminal.paste(text))
+    }
+
+    /// Clicks on text; see [`crate::Terminal::click`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn click(&self, pattern: &Pattern, nth: Option<usize>) -> Result<(), ToolError> {
+        self.block(self.terminal.click(pattern, nth))
+    }
+
+    /// Changes the size; see [`crate::Terminal::resize`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn resize(&self, cols: usize, rows: usize) -> Result<(), ToolError> {
+        self.block(self.terminal.resize(cols, rows))
+    }
+
+    /// Runs a command in a shell; see [`crate::Terminal::run_command`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_command(&self, command: &str, timeout: Duration) -> Result<CommandRun, ToolError> {
+        self.block(self.terminal.run_command(command, timeout))
+    }
+
+    /// Waits for a condition that a closure judges; see [`crate::Terminal::judged`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn judged(&self, request: JudgedRequest) -> Result<JudgedResult, ToolError> {
+        self.block(self.terminal.judged(request))
+    }
+
+    /// Returns what a closure reads from the session; see [`crate::Terminal::inspect`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn inspect<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> Result<T, ToolError> {
+        self.block(self.terminal.inspect(read))
+    }
+
     /// Waits; see [`crate::Terminal::wait`].
     ///
     /// # Errors
@@ -124,6 +178,12 @@ impl Terminal {
     /// As there.
     pub fn frame(&self) -> Result<Arc<Frame>, ToolError> {
         self.block(self.terminal.frame())
+    }
+
+    /// Ends the program and what outlives it; see [`crate::Terminal::close_with_leaks`].
+    pub fn close_with_leaks(self) -> Vec<Survivor> {
+        let terminal = self.terminal.clone();
+        self.block(terminal.close_with_leaks())
     }
 
     /// Ends the program; see [`crate::Terminal::close`].

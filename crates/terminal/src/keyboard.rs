@@ -1,16 +1,31 @@
 //! Encodes input items as parts for the terminal's task, and as the text that may be echoed.
 
-use awaitty_core::{Key, Screen};
+use awaitty_core::{Key, Mouse, MouseAction, Screen, encode_mouse};
 
 use crate::terminal::{Part, PartKind};
 
-/// An item of input: text or a keystroke.
+/// The mark at the start of a bracketed paste.
+const PASTE: &str = "\x1b[200~";
+
+/// The mark at the end of a bracketed paste.
+pub const PASTE_END: &str = "\x1b[201~";
+
+/// An item of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputItem {
     /// Text, which is written at once. A line feed is Enter.
     Text(String),
     /// A keystroke.
     Key(Key),
+    /// Text that is pasted, between marks if the program has requested them (bracketed paste).
+    Paste(String),
+    /// A click: the button is pressed and released. Rows and columns count from 0.
+    Click {
+        /// The row.
+        row: usize,
+        /// The column.
+        col: usize,
+    },
 }
 
 /// Converts line ends to carriage returns, which Enter sends. The line discipline translates them for the program.
@@ -43,6 +58,21 @@ pub fn encode(items: &[InputItem], screen: &Screen) -> (Vec<Part>, String) {
                 let (part, text) = key_part(key, screen);
                 echo += &text;
                 parts.push(part);
+            }
+            InputItem::Paste(text) => {
+                let text = typed(text);
+                echo += &text;
+                let bytes = match screen.has_bracketed_paste() {
+                    true => format!("{PASTE}{text}{PASTE_END}"),
+                    false => text,
+                };
+                parts.push(Part { bytes: bytes.into(), kind: PartKind::Key });
+            }
+            &InputItem::Click { row, col } => {
+                let event = |action| Mouse { action, button: 0, row, col };
+                let events = [MouseAction::Press, MouseAction::Release].map(event);
+                let bytes = events.into_iter().flat_map(|event| encode_mouse(event, screen));
+                parts.push(Part { bytes: bytes.collect(), kind: PartKind::Key });
             }
         }
     }

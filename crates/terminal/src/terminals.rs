@@ -10,6 +10,7 @@ mod spec;
 mod start;
 
 pub use ending::Ending;
+pub(crate) use ending::close_with_leaks;
 pub use entry::Entry;
 pub use named::{IfExists, Spawned};
 pub use spec::{Place, Record, SpawnSpec, TERMINAL_VARIABLES};

@@ -201,6 +201,11 @@ impl WaitResult {
         self.selection().into_iter().next().map(|selection| selection.text)
     }
 
+    /// Returns the anchor's frame, or the main screen as it was before if the program has left the alternate screen.
+    pub fn base(&self) -> &Arc<Frame> {
+        &self.base
+    }
+
     /// Returns the difference to the anchor's frame; `None` if the size of the screen has changed.
     pub fn diff(&self) -> Option<Diff> {
         Diff::new(&self.base, self.frame())

@@ -17,7 +17,7 @@ pub use activity::{
 };
 pub use conditions::{Condition, Finding, Ready, Styles};
 pub use pattern::{PATTERN_COMPILED_MAX, PATTERN_MAX, Pattern, PatternError};
-pub use search::{Match, spans_on_screen};
+pub use search::{Match, match_in_frame, spans_on_screen};
 pub use spec::{Exit, Outcome, Since, Spec, WaitEnded, WaitError, WaitId};
 
 pub(crate) use conditions::{Event, Samples, Trigger, Verdict};

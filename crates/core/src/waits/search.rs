@@ -317,6 +317,12 @@ pub(crate) fn all_places(screen: &Screen, from: Line) -> Vec<Place> {
     off.chain(screen_places(screen)).collect()
 }
 
+/// Returns the first match of a pattern in a frame, whenever it was drawn. The forms of the text are those that a wait
+/// for text searches.
+pub fn match_in_frame(pattern: &Pattern, frame: &Frame) -> Option<Match> {
+    Matches::new(pattern, &frame_places(frame)).first()
+}
+
 /// Returns the rows of a frame.
 pub(crate) fn frame_places(frame: &Frame) -> Vec<Place> {
     let rows = frame.rows().iter().enumerate();

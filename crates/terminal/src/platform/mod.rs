@@ -15,7 +15,7 @@ pub use linux::*;
 )))]
 compile_error!(
     "awaitty-terminal supports Linux on x86-64, aarch64 and riscv64 only. A port to another system provides the modules of \
-     crates/terminal/src/platform/linux for it (child, exit_watch, files, foreground, leaders, limits, orphans, peers, \
+     crates/terminal/src/platform/linux for it (child, exit_watch, files, foreground, leaders, leaks, limits, orphans, peers, \
      proc, processes, threads); a port to another architecture adds its system call numbers to threads.rs. \
      docs/porting.md describes each module"
 );

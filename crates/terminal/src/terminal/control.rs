@@ -1,6 +1,7 @@
 //! Control of the keyboard by a person, and the state and the command timeline that viewers see.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use awaitty_core::{Command, CommandId, Cursor, MouseEncoding, MouseTracking, Screen, Seq, Time};
 use tokio::sync::watch;
@@ -40,8 +41,9 @@ pub(super) struct Keyboard {
     last_period: Option<(ControlPeriod, bool)>,
 }
 
-/// The state whose changes wake viewers. A move of the cursor and a change of the key modes make no new frame.
-pub type ViewState = (Seq, Cursor, KeyModes);
+/// The state whose changes wake viewers, with a hash of the title. A move of the cursor, and a change of the key modes
+/// or of the title, make no new frame.
+pub type ViewState = (Seq, Cursor, KeyModes, u64);
 
 /// The modes that decide which bytes keys and the mouse send: application cursor keys, application keypad, bracketed
 /// paste and focus reports, then the mouse modes.
@@ -158,7 +160,8 @@ impl Driver {
         Ok(sent)
     }
 
-    /// Subscribes to the view: each frame, each move of the cursor, and each change of the key modes.
+    /// Subscribes to the view: each frame, each move of the cursor, and each change of the key modes or
+    /// the title.
     pub fn subscribe_view(&self) -> watch::Receiver<ViewState> {
         self.view.subscribe()
     }
@@ -169,7 +172,10 @@ impl Driver {
             return;
         }
         let screen = self.session.screen();
-        let now = (self.session.frame().seq(), screen.cursor(), key_modes(screen));
+        let mut title = DefaultHasher::new();
+        screen.title().hash(&mut title);
+        let (seq, title) = (self.session.frame().seq(), title.finish());
+        let now = (seq, screen.cursor(), key_modes(screen), title);
         self.view.send_if_modified(|shown| std::mem::replace(shown, now) != now);
     }
 

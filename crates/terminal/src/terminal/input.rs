@@ -59,6 +59,13 @@ impl Driver {
         Ok(count)
     }
 
+    /// Sets the input mark for an act that writes no bytes, such as a resize: waits count what the program draws after
+    /// it.
+    pub fn set_input_mark(&mut self) {
+        let now = self.now();
+        self.session.handle_input(now, "", EchoSource::None);
+    }
+
     /// Sends keys that no caller has typed, without setting the input mark. Does nothing while a person has control.
     pub fn type_keys(&mut self, keys: &[u8]) {
         if self.control().is_some() {

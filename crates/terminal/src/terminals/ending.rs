@@ -1,14 +1,17 @@
 //! Ends the programs of terminals.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::Terminals;
 use super::entry::Entry;
 use crate::limits;
+use crate::platform::leaks::{LEAK_GRACE, Traces};
 use crate::platform::orphans;
 use crate::platform::processes::{self, Survivor};
-use crate::terminal::Driver;
+use crate::terminal::{Driver, exit_of};
 
 /// How a terminal is closed.
 #[derive(Clone, Copy, Debug)]
@@ -50,4 +53,29 @@ pub(super) async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
             survivors
         }
     }
+}
+
+/// Ends a terminal as [`Terminals::close`] does, and everything that outlives its program. Returns the processes that
+/// did: those that were left after the program had exited, and those that are no descendants of it any more.
+pub(crate) async fn close_with_leaks(
+    terminals: &Arc<Terminals>,
+    entry: &Arc<Entry>,
+) -> Vec<Survivor> {
+    let Some(mut traces) = Traces::of(&entry.tag) else { return Vec::new() };
+    let has_exited = entry.handle.call(exit_of).await.flatten().is_some();
+    let mut leaked = if has_exited {
+        traces.wait(LEAK_GRACE).await
+    } else {
+        // Notes the processes that have the terminal open. Most of them end with the program.
+        traces.wait(Duration::ZERO).await;
+        Vec::new()
+    };
+    let survivors = terminals.close(entry, Ending::Kill(Signal::HUP, limits::GRACE), false).await;
+    traces.note_closed();
+    for left in traces.kill().await.into_iter().chain(survivors) {
+        if leaked.iter().all(|known| known.pid != left.pid) {
+            leaked.push(left);
+        }
+    }
+    leaked
 }

@@ -5,6 +5,7 @@ pub mod exit_watch;
 pub mod files;
 pub mod foreground;
 pub mod leaders;
+pub mod leaks;
 pub mod limits;
 pub mod orphans;
 pub mod peers;

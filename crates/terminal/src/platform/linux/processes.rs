@@ -238,7 +238,7 @@ fn signal_all(leader: Pid, tag: &str, signal: Signal) -> TerminalProcesses {
 }
 
 /// Returns the command line of a process, or `None` if it has exited.
-fn command(pid: i32) -> Option<String> {
+pub(super) fn command(pid: i32) -> Option<String> {
     let words = Some(proc::command_line(pid)).filter(|words| !words.is_empty())?;
     let line = String::from_utf8_lossy(&words).replace(['\0', '\n'], " ");
     Some(text::visible(line.trim_end()).chars().take(text::LINE_CHARS).collect())
