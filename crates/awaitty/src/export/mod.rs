@@ -131,36 +131,4 @@ fn header(script: &Script, directory: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_form_is_chosen_by_its_name_or_by_the_path() {
-        let choose = |name, path: Option<&str>| Target::choose(name, path.map(Path::new));
-        assert_eq!(choose(None, None), Ok(Target::Tape));
-        assert_eq!(choose(None, Some("a/test_b.py")), Ok(Target::Pytest));
-        assert_eq!(choose(None, Some("a.txt")), Ok(Target::Tape));
-        assert_eq!(choose(Some("rust"), Some("a.py")), Ok(Target::Rust));
-        assert!(choose(Some("vhs"), None).is_err_and(|error| error.contains("\"vhs\"")));
-        for (target, name, _) in Target::ALL {
-            assert_eq!(target.name(), name);
-        }
-    }
-
-    #[test]
-    fn a_pattern_matches_its_text_and_no_other() {
-        let text = "a.b*[c] (d) ^$ | \\ {e} + ? # & - ~ / \"q\" 世";
-        let pattern = awaitty_core::Pattern::new(&format!("^{}$", escape(text)), "").unwrap();
-        let mut screen = awaitty_core::Screen::new(80, 1, 0);
-        screen.feed(text.as_bytes());
-        assert_eq!(awaitty_core::spans_on_screen(&pattern, &screen).len(), 1);
-    }
-
-    #[test]
-    fn a_variable_and_a_function_have_valid_names() {
-        assert_eq!(variable("db.word"), "DB_WORD");
-        assert_eq!(variable("AWAITTY_SECRET_PIN"), "PIN");
-        assert_eq!(variable("2fa"), "SECRET_2FA");
-        assert_eq!(function_name("my-Session.1"), "my_session_1");
-    }
-}
+mod tests;

@@ -114,7 +114,7 @@ fn item(value: &Value) -> String {
 }
 
 /// Returns a literal of a text: raw, if that is shorter and possible.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let is_plain = |c: char| !c.is_ascii_control() && c.escape_debug().count() == 1;
     let is_raw = text.contains('\\')
         && !text.contains('"')

@@ -59,7 +59,10 @@ fn start(script: &Script) -> String {
 fn lines(step: &Step) -> String {
     match step {
         Step::Type(text) => format!("t.type_text({})?;", literal(text)),
-        Step::Press(key, count) => vec![format!("t.press({})?;", literal(key)); *count].join("\n"),
+        Step::Press(key, count) => {
+            let key = if key == " " { "space" } else { key };
+            format!("t.press({})?;", literal(&vec![key; *count].join(" ")))
+        }
         Step::Paste(text) => format!("t.paste({})?;", literal(text)),
         Step::Point(pointer) => match pointer.clicked() {
             Some(pattern) => format!("t.click({})?;", text(pattern)),
@@ -70,17 +73,15 @@ fn lines(step: &Step) -> String {
         },
         Step::Secret(variable) => format!(
             "// The secret that was typed here is not in the test: set the variable {variable}.\n\
-             t.type_text(&std::env::var({0}).expect({1}))?;",
+             t.type_secret(&std::env::var({0}).expect({1}))?;",
             literal(variable),
             literal(&format!("{variable} has the secret"))
         ),
-        Step::Run(command, status) => match status {
-            Some(0) => format!("t.run({})?.ok()?;", literal(command)),
-            Some(status) => {
-                format!("t.run({})?; // Its exit status was {status}.", literal(command))
-            }
-            None => format!("t.run({})?;", literal(command)),
-        },
+        Step::Run(command, Some(0)) => format!("t.run({})?.ok()?;", literal(command)),
+        Step::Run(command, Some(status)) => {
+            format!("assert_eq!(t.run({})?.status, Some({status}));", literal(command))
+        }
+        Step::Run(command, None) => format!("t.run({})?;", literal(command)),
         Step::Resize(cols, rows) => format!("t.resize({cols}, {rows})?;"),
         Step::Expect { pattern, anchor, timeout } => {
             let anchor = match anchor {
@@ -115,7 +116,7 @@ fn duration(time: Duration) -> String {
 }
 
 /// Returns a literal of a text: raw, if it has characters that need an escape and all of them can be shown.
-fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     let escaped = format!("{text:?}");
     let is_shown = |c: char| matches!(c, '"' | '\\' | '\'') || c.escape_debug().count() == 1;
     if escaped.len() == text.len() + 2 || !text.chars().all(is_shown) {

@@ -12,7 +12,7 @@ use super::{comment, header};
 /// The characters that quote a text. A tape has no escapes in texts.
 const QUOTES: [char; 3] = ['"', '`', '\''];
 
-/// The time that a long line of a fallback gets to settle.
+/// The wait after input that has no command of its own in a tape.
 const SETTLE: &str = "Settle 300ms";
 
 /// Writes a session as a tape.
@@ -57,7 +57,7 @@ fn lines(step: &Step) -> Result<String, String> {
     Ok(match step {
         Step::Type(text) => typed(text),
         Step::Press(key, count) => pressed(key, *count),
-        Step::Paste(text) => match quote(text) {
+        Step::Paste(text) => match quote_words(text) {
             Some(text) => format!("Copy {text}\nPaste\n"),
             None => {
                 let lines = text.split('\n').map(typed).collect::<Vec<_>>().join("Enter\n");
@@ -104,8 +104,14 @@ fn at(timeout: Option<Duration>) -> String {
 /// Returns a text in quotes; `None` if no quotes can have it.
 fn quote(text: &str) -> Option<String> {
     let quote = QUOTES.into_iter().find(|quote| !text.contains(*quote))?;
-    let has_line = text.contains(['\n', '\r', '\0']);
-    (!has_line).then(|| format!("{quote}{text}{quote}"))
+    let has_line_end = text.contains(['\n', '\r', '\0']);
+    (!has_line_end).then(|| format!("{quote}{text}{quote}"))
+}
+
+/// Returns a text in quotes: several texts, which a tape joins with spaces, if it has all quotes.
+fn quote_words(text: &str) -> Option<String> {
+    let words = || text.split(' ').map(quote).collect::<Option<Vec<_>>>();
+    quote(text).or_else(|| Some(words()?.join(" ")))
 }
 
 /// Returns the commands that type a text: several, if no quotes can have the whole of it.
@@ -162,7 +168,7 @@ fn capitalize(name: &str) -> String {
 }
 
 fn ran(command: &str, status: Option<i32>) -> String {
-    let Some(quoted) = quote(command) else {
+    let Some(quoted) = quote_words(command) else {
         let lines: String = command.split('\n').map(|line| typed(line) + "Enter\n").collect();
         return format!("# A tape cannot have this command in one text.\n{lines}{SETTLE}\n");
     };
