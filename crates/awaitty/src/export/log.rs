@@ -92,7 +92,13 @@ impl Logs {
         self.lock().get(session).is_none_or(|log| log.is_paused(Instant::now()))
     }
 
-    /// Returns the log of a session, and whether its last act is an input.
+    /// Returns whether the last act of a session is an input.
+    pub(crate) fn ends_with_input(&self, session: &str) -> bool {
+        let logs = self.lock();
+        logs.get(session).and_then(|log| log.acts.last()).is_some_and(Act::is_input)
+    }
+
+    /// Returns the log of a session.
     pub(crate) fn acts(&self, session: &str) -> Result<Vec<Act>, LogFull> {
         match self.lock().get(session) {
             Some(Log { is_full: true, .. }) => Err(LogFull),

@@ -143,7 +143,7 @@ pub(crate) async fn script(sessions: &Sessions, entry: &Arc<Entry>) -> Result<Sc
         );
         return Err(ToolError::new("unsupported", message));
     };
-    before_input_of_test(sessions, entry).await;
+    end_with_what_appeared(sessions, entry).await;
     let acts = sessions.logs.acts(&entry.id).map_err(|LogFull| {
         let message = format!(
             "{}: its log passed {ACTS_MAX} inputs and waits or {BYTES_MAX} bytes and was dropped: spawn a session \
@@ -165,10 +165,11 @@ pub(crate) async fn script(sessions: &Sessions, entry: &Arc<Entry>) -> Result<Sc
     let public = |name: &String, value: &String| {
         Some(value.clone()).filter(|value| is_public(value) && !is_secret_variable(name.as_ref()))
     };
+    let cwd = spec.cwd.clone().or_else(|| std::env::current_dir().ok());
     Ok(Script {
         name: entry.label().to_owned(),
         argv: spec.argv.clone(),
-        cwd: spec.cwd.as_ref().map(|cwd| cwd.display().to_string()),
+        cwd: cwd.map(|cwd| cwd.display().to_string()),
         env: spec.env.iter().map(|(name, value)| (name.clone(), public(name, value))).collect(),
         has_clear_env: spec.clear_env,
         size: (spec.cols, spec.rows),
@@ -177,9 +178,10 @@ pub(crate) async fn script(sessions: &Sessions, entry: &Arc<Entry>) -> Result<Sc
 }
 
 /// Adds what appeared after the last input, unless the program has exited: its exit is the expectation then.
-async fn before_input_of_test(sessions: &Sessions, entry: &Entry) {
+async fn end_with_what_appeared(sessions: &Sessions, entry: &Entry) {
     let is_running = entry.handle.call(exit_of).await == Some(None);
-    if is_running && sessions.logs.has(&entry.id) {
-        before_input(sessions, entry).await;
+    if is_running && sessions.logs.ends_with_input(&entry.id) {
+        let text = appeared::text(sessions, entry).await;
+        sessions.logs.add(&entry.id, Act::Paused(text));
     }
 }

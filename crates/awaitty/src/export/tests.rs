@@ -106,6 +106,8 @@ proptest! {
 
     #[test]
     fn command_lines_survive_a_tape(words in proptest::collection::vec(texts(), 1..4)) {
+        // The name of a program is not blank.
+        let words = [vec!["program".to_owned()], words].concat();
         let script = Script { argv: words.clone(), ..script_of(Vec::new()) };
         let Ok(text) = Target::Tape.write(&script) else {
             let all = words.concat();
@@ -344,4 +346,22 @@ fn a_variable_and_a_function_have_valid_names() {
     assert_eq!(variable("AWAITTY_SECRET_PIN"), "PIN");
     assert_eq!(variable("2fa"), "SECRET_2FA");
     assert_eq!(function_name("my-Session.1"), "my_session_1");
+}
+
+#[tokio::test]
+async fn a_session_whose_log_is_full_is_not_exported() {
+    let sessions = std::sync::Arc::new(crate::sessions::Sessions::default());
+    let call = async |tool: &str, arguments| {
+        let context = crate::tools::Context::new(&sessions, arguments);
+        crate::tools::find(tool).unwrap().call(context).await
+    };
+    call("spawn", serde_json::json!({"command": "cat"})).await.unwrap();
+    let export = async || call("export_session", serde_json::json!({})).await;
+    assert!(export().await.is_ok());
+    for _ in 0..=log::ACTS_MAX {
+        sessions.logs.add("s1", Act::Typed("x".to_owned()));
+    }
+    let error = export().await.unwrap_err();
+    assert_eq!(error.code, "limit_reached", "{error:?}");
+    sessions.shut_down().await;
 }
