@@ -28,8 +28,13 @@ pub(crate) enum Act {
     Waited(Wait),
     /// A channel was signalled, on which a call waited.
     Signalled(String),
-    /// The next input came later. The text is new on the screen since the last input, if such a text was found.
-    Paused(Option<String>),
+    /// The next input came later.
+    Paused {
+        /// A text that is new on the screen since the last input, if one was found.
+        text: Option<String>,
+        /// The time since the last input.
+        after: Duration,
+    },
     /// The session was closed, so its exit status is not that of the program.
     Closed,
 }
@@ -145,7 +150,7 @@ impl Act {
                 until: Until::Text { pattern, .. } | Until::Gone { pattern },
                 ..
             }) => pattern.len(),
-            Act::Secret(text) | Act::Paused(text) => text.as_ref().map_or(0, String::len),
+            Act::Secret(text) | Act::Paused { text, .. } => text.as_ref().map_or(0, String::len),
             Act::Waited(_) | Act::Resized { .. } | Act::Closed => 0,
         };
         text + size_of::<Act>()
@@ -154,7 +159,7 @@ impl Act {
     /// Returns whether it is an input, after which a pause says something about the program.
     pub(crate) fn is_input(&self) -> bool {
         match self {
-            Act::Waited(_) | Act::Paused(_) | Act::Closed => false,
+            Act::Waited(_) | Act::Paused { .. } | Act::Closed => false,
             Act::Ran(ran) => ran.end.is_none(),
             _ => true,
         }

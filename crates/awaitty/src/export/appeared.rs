@@ -77,7 +77,8 @@ fn segments(row: &str) -> impl Iterator<Item = &str> {
 /// Cuts a text after a word if it is too long.
 fn shorten(text: &str) -> Option<&str> {
     let Some((at, _)) = text.char_indices().nth(*CHARS.end()) else { return Some(text) };
-    Some(text[..at].rsplit_once(' ')?.0)
+    let is_whole_word = text[at..].starts_with(' ');
+    if is_whole_word { Some(&text[..at]) } else { Some(text[..at].rsplit_once(' ')?.0) }
 }
 
 /// Returns whether a text probably is the same in another run.

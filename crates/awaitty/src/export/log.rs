@@ -77,14 +77,21 @@ impl Logs {
         change(logs.entry(session.to_owned()).or_default())
     }
 
-    /// Forgets the logs of all other sessions.
+    /// Removes the log of a session.
+    pub(crate) fn remove(&self, session: &str) {
+        self.lock().remove(session);
+    }
+
+    /// Removes the logs of all other sessions.
     pub(crate) fn keep(&self, is_kept: impl Fn(&str) -> bool) {
         self.lock().retain(|session, _| is_kept(session));
     }
 
-    /// Returns whether a session has a log.
-    pub(crate) fn has(&self, session: &str) -> bool {
-        self.lock().contains_key(session)
+    /// Returns the time since the last act of a session.
+    pub(crate) fn idle(&self, session: &str) -> Duration {
+        let logs = self.lock();
+        let last = logs.get(session).and_then(|log| log.last);
+        last.map_or(Duration::ZERO, |last| last.elapsed())
     }
 
     /// Returns whether an input of this moment comes after a pause, in which the caller may have read the screen.
@@ -153,14 +160,18 @@ mod tests {
         Act::Typed(text.to_owned())
     }
 
+    fn pause() -> Act {
+        Act::Paused { text: None, after: PAUSE }
+    }
+
     #[test]
     fn a_log_may_have_as_many_acts_as_its_limit() {
         let logs = Logs::default();
         for _ in 0..ACTS_MAX {
-            logs.add("s1", Act::Paused(None));
+            logs.add("s1", pause());
         }
         assert_eq!(logs.acts("s1").map(|acts| acts.len()), Ok(ACTS_MAX));
-        logs.add("s1", Act::Paused(None));
+        logs.add("s1", pause());
         assert_eq!(logs.acts("s1"), Err(LogFull));
         assert!(!logs.is_paused("s1"), "a full log is not written");
         assert_eq!(logs.acts("s2"), Ok(Vec::new()), "another session has its own");

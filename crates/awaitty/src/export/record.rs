@@ -15,14 +15,22 @@ use awaitty_terminal::terminal::exit_of;
 
 /// Adds a pause to the log before an input, if one was made.
 pub(crate) async fn before_input(sessions: &Sessions, entry: &Entry) {
-    if !sessions.logs.has(&entry.id) {
-        let all = sessions.all();
-        sessions.logs.keep(|id| all.iter().any(|entry| entry.id == id));
-    }
     if sessions.logs.is_paused(&entry.id) {
-        let text = appeared::text(sessions, entry).await;
-        sessions.logs.add(&entry.id, Act::Paused(text));
+        pause(sessions, entry).await;
     }
+}
+
+/// Adds a pause to the log, with a text that appeared.
+async fn pause(sessions: &Sessions, entry: &Entry) {
+    let after = sessions.logs.idle(&entry.id);
+    let text = appeared::text(sessions, entry).await;
+    sessions.logs.add(&entry.id, Act::Paused { text, after });
+}
+
+/// Removes the logs of sessions that were closed.
+pub(crate) fn forget_closed(sessions: &Sessions) {
+    let all = sessions.all();
+    sessions.logs.keep(|id| all.iter().any(|entry| entry.id == id));
 }
 
 /// Adds the input of a person at the live page.
@@ -169,7 +177,7 @@ pub(crate) async fn script(sessions: &Sessions, entry: &Arc<Entry>) -> Result<Sc
     Ok(Script {
         name: entry.label().to_owned(),
         argv: spec.argv.clone(),
-        cwd: cwd.map(|cwd| cwd.display().to_string()),
+        cwd: cwd.map(|cwd| cwd.components().as_path().display().to_string()),
         env: spec.env.iter().map(|(name, value)| (name.clone(), public(name, value))).collect(),
         has_clear_env: spec.clear_env,
         size: (spec.cols, spec.rows),
@@ -181,7 +189,6 @@ pub(crate) async fn script(sessions: &Sessions, entry: &Arc<Entry>) -> Result<Sc
 async fn end_with_what_appeared(sessions: &Sessions, entry: &Entry) {
     let is_running = entry.handle.call(exit_of).await == Some(None);
     if is_running && sessions.logs.ends_with_input(&entry.id) {
-        let text = appeared::text(sessions, entry).await;
-        sessions.logs.add(&entry.id, Act::Paused(text));
+        pause(sessions, entry).await;
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn write(script: &Script) -> String {
         test += "use std::time::Duration;\n\n";
     }
     let mut names = vec!["Failure", "program"];
-    names.extend(["exit", "text"].into_iter().filter(|name| body.contains(&format!("({name}("))));
+    names.extend(["exit", "settled", "text"].into_iter().filter(|name| body.contains(&format!("({name}("))));
     names.sort_unstable();
     let _ = writeln!(test, "use awaitty_test::{{{}}};\n", names.join(", "));
     let name = function_name(&script.name);
@@ -92,7 +92,8 @@ fn lines(step: &Step) -> String {
             expect("expect", &(text(pattern) + anchor), *timeout)
         }
         Step::Gone { pattern, timeout } => expect("expect_gone", &text(pattern), *timeout),
-        Step::Settle(quiet, _) => format!("t.settle({})?;", duration(*quiet)),
+        Step::Settle(quiet, None) => format!("t.settle({})?;", duration(*quiet)),
+        Step::Settle(_, timeout) => expect("expect", "settled()", *timeout),
         Step::Exit(Some(status), timeout) => expect("expect", &format!("exit({status})"), *timeout),
         Step::Exit(None, _) => "// The exit status is not known.".to_owned(),
         Step::Note(text) => format!("// {}", comment(text)),

@@ -16,6 +16,9 @@ const QUIET: Duration = Duration::from_millis(300);
 /// The shortest time without changes that a `Settle` has: `ready` and the default wait of `run_steps` have none.
 const QUIET_MIN: Duration = Duration::from_millis(100);
 
+/// The factor by which a test may run slower than the session.
+const SLOWER: u32 = 2;
+
 /// The timeout of a wait in a test. A longer one is written to the test.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -119,14 +122,22 @@ impl Builder<'_> {
                 ));
                 self.settle(QUIET, None);
             }
-            Act::Paused(Some(text)) => {
+            Act::Paused { text, after } => self.paused(text, after),
+            Act::Closed => {}
+        }
+    }
+
+    fn paused(&mut self, text: Option<String>, after: Duration) {
+        // What took long may take longer on another machine.
+        let timeout = Some(SLOWER * after).filter(|timeout| *timeout > TIMEOUT);
+        match (text, self.steps.last()) {
+            (Some(text), _) => {
                 let (pattern, anchor) = (escape(&text), Anchor::Input);
-                self.steps.push(Step::Expect { pattern, anchor, timeout: None });
+                self.steps.push(Step::Expect { pattern, anchor, timeout });
             }
             // A typist paused within a text.
-            Act::Paused(None) if matches!(self.steps.last(), Some(Step::Type(_))) => {}
-            Act::Paused(None) => self.settle(QUIET, None),
-            Act::Closed => {}
+            (None, Some(Step::Type(_))) => {}
+            (None, _) => self.settle(QUIET, timeout),
         }
     }
 
@@ -249,6 +260,11 @@ mod tests {
         Act::Typed(text.to_owned())
     }
 
+    fn pause(text: Option<&str>, seconds: u64) -> Act {
+        let after = Duration::from_secs(seconds);
+        Act::Paused { text: text.map(str::to_owned), after }
+    }
+
     fn type_step(text: &str) -> Step {
         Step::Type(text.to_owned())
     }
@@ -267,13 +283,13 @@ mod tests {
     #[test]
     fn a_pause_is_an_expectation_and_never_a_sleep() {
         let acts = vec![
-            Act::Paused(None),
+            pause(None, 1),
             typed("a"),
-            Act::Paused(None),
+            pause(None, 1),
             typed("b\n"),
-            Act::Paused(Some("Saved (all).".to_owned())),
+            pause(Some("Saved (all)."), 1),
             typed("\t"),
-            Act::Paused(None),
+            pause(None, 1),
         ];
         let expect = Step::Expect {
             pattern: r"Saved \(all\)\.".to_owned(),
@@ -284,6 +300,16 @@ mod tests {
         let wanted =
             [settle.clone(), type_step("ab"), press("enter", 1), expect, press("tab", 1), settle];
         assert_eq!(steps_of(acts, None), wanted);
+    }
+
+    #[test]
+    fn a_long_pause_has_a_longer_timeout() {
+        let acts = vec![typed("\n"), pause(None, 6), typed("\n"), pause(Some("Done"), 60)];
+        let steps = steps_of(acts, None);
+        assert_eq!(steps[1], Step::Settle(QUIET, Some(Duration::from_secs(12))));
+        let (pattern, anchor) = ("Done".to_owned(), Anchor::Input);
+        let timeout = Some(Duration::from_secs(120));
+        assert_eq!(steps[3], Step::Expect { pattern, anchor, timeout });
     }
 
     #[test]

@@ -232,7 +232,7 @@ Run "make"
 Run! "false"
 Run! "cd"
 Resize 100 30
-# a note
+# a\nnote
 Expect@30000ms Exit 3
 "#;
 
@@ -263,7 +263,7 @@ fn session_menu() -> Result<(), Failure> {
     assert_eq!(t.run("false")?.status, Some(1));
     t.run("cd")?;
     t.resize(100, 30)?;
-    // a note
+    // a\nnote
     t.expect(exit(3).within(Duration::from_secs(30)))?;
     Ok(())
 }
@@ -289,7 +289,7 @@ def test_menu():
         t.run("false", 1)
         t.run("cd", None)
         t.resize(100, 30)
-        # a note
+        # a\nnote
         t.expect_exit(3, timeout_ms=30000)
 "#;
 

@@ -115,6 +115,9 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
         context.sessions.logs.add(&entry.id, Act::Closed);
     }
     let survivors = context.sessions.close(&entry, ending, params.keep).await;
+    if !params.keep {
+        context.sessions.logs.remove(&entry.id);
+    }
     let exit = entry.handle.call(exit_of).await.flatten();
     let exit = ExitOutput::from(exit);
     let mut text = format!("[{}] closed{}", entry.label(), exit.words());

@@ -52,7 +52,7 @@ pub(super) const SPEC: ToolSpec = ToolSpec {
     },
     ..ToolSpec::new(
         "export_session",
-        "Writes what was done to a session as a test: inputs, waits that were met, and what appeared after other inputs.",
+        "Writes a session as a test. It has the inputs, the waits that were met, and what appeared after other inputs.",
         Effect::Acts,
     )
 };

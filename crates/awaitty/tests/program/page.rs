@@ -474,6 +474,6 @@ fn input_at_the_page_is_exported() {
     let body = json!({"viewer": VIEWER, "session_id": "s1", "cols": 70, "rows": 12});
     assert_eq!(post(&serve, &serve.bearer(), "resize", &body).0, 200);
     let exported = serve.call(&serve.bearer(), "export_session", &json!({"as": "tape"}));
-    let test = exported["result"]["structuredContent"]["test"].as_str().unwrap().to_owned();
+    let test = exported["structuredContent"]["test"].as_str().unwrap().to_owned();
     assert!(test.contains("\nType \"hi\"\nUp\nEnter\nResize 70 12\n"), "{test}");
 }
