@@ -25,7 +25,9 @@ fn main() -> io::Result<()> {
         Some("svg") => animation.write_svg(&mut file)?,
         Some("png") => animation.write_png(&mut file)?,
         _ => {
-            return Err(io::Error::other(format!("{target}: end the name with .gif, .svg or .png")));
+            return Err(io::Error::other(format!(
+                "{target}: end the name with .gif, .svg or .png"
+            )));
         }
     }
     file.flush()?;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gif::{DisposalMethod, Encoder, Frame, Repeat};
 
+use super::look::BUTTONS;
 use super::palette::{Histogram, Palette};
 use super::strips::Drawer;
 use super::timeline::{Screen, Step, StripKey};
@@ -81,6 +82,7 @@ fn choose_palette(drawer: &mut Drawer<'_>, steps: &[Step<'_>]) -> Palette {
     let theme = drawer.look.theme.colors();
     let mut exact = vec![theme.foreground, theme.background, theme.cursor, drawer.look.margin_fill];
     exact.extend(theme.basic);
+    exact.extend(BUTTONS);
     Palette::new(histogram, &exact)
 }
 

@@ -12,7 +12,7 @@ use crate::render::Rgb;
 pub(super) const COLORS_MAX: usize = 255;
 
 /// Colours that stay exact because they are the most frequent.
-const FREQUENT: usize = 96;
+const FREQUENT: usize = 64;
 
 /// Distinct colours that are counted. Above that the counted colours are made coarser.
 const COUNTED_MAX: usize = 1 << 16;
@@ -51,7 +51,7 @@ fn coarse(color: Rgb, dropped_bits: u32) -> Rgb {
     })
 }
 
-/// A colour and its weight: the root of its frequency, so that rare colours count, too.
+/// A colour and its frequency.
 type Weighted = (Rgb, f64);
 
 /// The colours of an animation.
@@ -75,7 +75,7 @@ impl Palette {
             let is_exact = i < FREQUENT || exact.contains(color) || counts.len() <= COLORS_MAX;
             match is_exact {
                 true => colors.push(*color),
-                false => rest.push((*color, (*count as f64).sqrt())),
+                false => rest.push((*color, *count as f64)),
             }
         }
         // Coarse counts do not contain the exact colours.

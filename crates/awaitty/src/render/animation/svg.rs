@@ -40,7 +40,7 @@ pub(super) fn write(
         target,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\" \
-         font-size=\"{}\" xml:space=\"preserve\">\n\
+         font-size=\"{}\">\n\
          <clipPath id=\"w\"><rect {window}/></clipPath>\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n<rect {window} {fill}/>\n",
         drawer.metrics.font_size,
@@ -271,12 +271,11 @@ fn push_items(svg: &mut String, items: Vec<Item>, drawer: &Drawer<'_>, sheet: &m
                 writeln!(svg, "<polygon points=\"{}\" fill=\"{}\"/>", corners.join(" "), hex(color))
             }
             Item::Text { x, cells, style, .. } => {
+                let class = sheet.class_of(style);
                 let mut left = x;
                 for part in cells.chunk_by(|a, b| is_plain(a) && is_plain(b)) {
-                    let columns: usize = part.iter().map(|cell| cell.columns).sum();
-                    let width = columns as f32 * drawer.metrics.cell.0;
-                    push_text(svg, part, (left, width), drawer, &sheet.class_of(style));
-                    left += width;
+                    push_text(svg, part, left, drawer, &class);
+                    left += width_of(part, drawer.metrics.cell.0);
                 }
                 Ok(())
             }
@@ -284,29 +283,37 @@ fn push_items(svg: &mut String, items: Vec<Item>, drawer: &Drawer<'_>, sheet: &m
     }
 }
 
+fn width_of(cells: &[Glyph], cell_width: f32) -> f32 {
+    cells.iter().map(|cell| cell.columns).sum::<usize>() as f32 * cell_width
+}
+
 /// Returns whether every monospaced font has the character, so that its width is that of a cell.
 fn is_plain(cell: &Glyph) -> bool {
     cell.columns == 1 && cell.text.chars().all(|c| c < '\u{300}')
 }
 
-/// Adds text of one style. The width makes columns fit, whatever the font of the reader is.
-fn push_text(
-    svg: &mut String,
-    cells: &[Glyph],
-    (x, width): (f32, f32),
-    drawer: &Drawer<'_>,
-    class: &str,
-) {
-    let shown: String =
-        cells.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
-    let y = drawer.metrics.baseline;
-    let stretched = match cells {
+/// Adds text of one style. The width makes columns fit, whatever the font of the reader is. Blanks around the text are
+/// left out: browsers ignore them, but not in the width.
+fn push_text(svg: &mut String, cells: &[Glyph], x: f32, drawer: &Drawer<'_>, class: &str) {
+    let is_blank = |cell: &&Glyph| cell.text == " ";
+    let leading = cells.iter().take_while(is_blank).count();
+    let trailing = cells[leading..].iter().rev().take_while(is_blank).count();
+    let shown = &cells[leading..cells.len() - trailing];
+    let escaped: String =
+        shown.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
+    if escaped.is_empty() {
+        return;
+    }
+    let cell_width = drawer.metrics.cell.0;
+    let (x, y) = (x + leading as f32 * cell_width, drawer.metrics.baseline);
+    let width = width_of(shown, cell_width);
+    let stretched = match shown {
         [cell] if !is_plain(cell) => " lengthAdjust=\"spacingAndGlyphs\"",
         _ => "",
     };
     let _ = writeln!(
         svg,
-        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" textLength=\"{width}\"{stretched}>{shown}</text>"
+        "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" textLength=\"{width}\"{stretched}>{escaped}</text>"
     );
 }
 
@@ -347,11 +354,11 @@ fn join(first: Item, second: Item, cell_width: f32) -> Result<Item, Box<(Item, I
         (
             Item::Text { x, y, mut cells, style },
             Item::Text { x: x2, cells: cells2, style: style2, .. },
-        ) if style == style2 => {
-            let end = cells.iter().map(|cell| cell.columns).sum::<usize>() as f32 * cell_width + x;
-            let blank = ((x2 - end) / cell_width).round().max(0.0) as usize;
-            let space = Glyph { text: " ".to_owned(), columns: 1 };
-            cells.extend(std::iter::repeat_n(space, blank));
+        ) if style == style2 && x2 <= x + width_of(&cells, cell_width) + cell_width => {
+            // Browsers keep one blank between words, but not more.
+            if x2 > x + width_of(&cells, cell_width) {
+                cells.push(Glyph { text: " ".to_owned(), columns: 1 });
+            }
             cells.extend(cells2);
             Ok(Item::Text { x, y, cells, style })
         }

@@ -115,6 +115,12 @@ impl Timeline {
         (colors, *is_reverse)
     }
 
+    /// Returns the memory that it takes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.shown.is_empty()
     }
