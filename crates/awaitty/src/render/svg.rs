@@ -59,9 +59,14 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
     };
 }
 
+/// Returns the text of cells for an element. XML forbids two characters that programs may print.
+pub(super) fn escaped(cells: &[Glyph]) -> String {
+    let escaped = cells.iter().map(|cell| text::escaped(&text::visible(&cell.text)));
+    escaped.collect::<String>().replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
 fn text_of(svg: &mut String, cells: &[Glyph], style: TextStyle, x: f32, y: f32, width: f32) {
-    let shown: String =
-        cells.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
+    let shown = escaped(cells);
     let bold = if style.is_bold { " font-weight=\"bold\"" } else { "" };
     let italic = if style.is_italic { " font-style=\"italic\"" } else { "" };
     let color = hex(style.color);

@@ -290,7 +290,7 @@ impl Layout {
     /// Returns the columns of a pixel row that belong wholly to the window.
     pub(super) fn columns(&self, y: usize) -> std::ops::Range<usize> {
         let Area { x, width, .. } = self.window;
-        let inset = match self.from_edge(y) {
+        let inset = match self.edge_distance(y) {
             j if j < self.radius => (0..self.radius).find(|&i| self.corner(i, j) >= 1.0),
             _ => Some(0),
         };
@@ -299,7 +299,7 @@ impl Layout {
     }
 
     /// Returns the distance of a pixel row from the nearest horizontal edge of the window.
-    fn from_edge(&self, y: usize) -> usize {
+    fn edge_distance(&self, y: usize) -> usize {
         let inside = y - self.window.y;
         inside.min(self.window.height - 1 - inside)
     }
@@ -317,7 +317,7 @@ impl Layout {
             let at = |col: usize| (row * self.width + col) * 3;
             let inside = self.columns(row);
             for i in 0..inside.start - x {
-                let part = self.corner(i, self.from_edge(row));
+                let part = self.corner(i, self.edge_distance(row));
                 let color = colors::mix(background, look.margin_fill, part);
                 for col in [x + i, x + width - 1 - i] {
                     canvas.pixels[at(col)..at(col) + 3].copy_from_slice(&color);

@@ -13,8 +13,8 @@ use super::look::{Area, ring_color};
 use super::strips::Drawer;
 use super::timeline::{Step, StripKey};
 use crate::render::shapes::Shape;
+use crate::render::svg::escaped;
 use crate::render::{Glyph, Item, Rgb, TextStyle, hex};
-use crate::text;
 
 /// Contents of a row beside each other. The next ones are below, so that coordinates stay small: browsers use 32-bit
 /// floats.
@@ -47,7 +47,7 @@ pub(super) fn write(
         hex(drawer.look.margin_fill),
     )?;
     let plain = steps.first().map(|step| drawer.plain(step.screen.colors)).unwrap_or_default();
-    write!(target, "{}<g clip-path=\"url(#w)\">\n", buttons(drawer, plain))?;
+    writeln!(target, "{}<g clip-path=\"url(#w)\">", buttons(drawer, plain))?;
     let mut rows = Rows::new(drawer, steps);
     for row in 0..layout.rows {
         let drawn = rows.strip(row, steps, &mut sheet);
@@ -289,7 +289,8 @@ fn width_of(cells: &[Glyph], cell_width: f32) -> f32 {
 
 /// Returns whether every monospaced font has the character, so that its width is that of a cell.
 fn is_plain(cell: &Glyph) -> bool {
-    cell.columns == 1 && cell.text.chars().all(|c| c < '\u{300}')
+    let is_common = |c| matches!(c, ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{17f}');
+    cell.columns == 1 && cell.text.chars().all(is_common)
 }
 
 /// Adds text of one style. The width makes columns fit, whatever the font of the reader is. Blanks around the text are
@@ -299,11 +300,10 @@ fn push_text(svg: &mut String, cells: &[Glyph], x: f32, drawer: &Drawer<'_>, cla
     let leading = cells.iter().take_while(is_blank).count();
     let trailing = cells[leading..].iter().rev().take_while(is_blank).count();
     let shown = &cells[leading..cells.len() - trailing];
-    let escaped: String =
-        shown.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
-    if escaped.is_empty() {
+    if shown.is_empty() {
         return;
     }
+    let escaped = escaped(shown);
     let cell_width = drawer.metrics.cell.0;
     let (x, y) = (x + leading as f32 * cell_width, drawer.metrics.baseline);
     let width = width_of(shown, cell_width);

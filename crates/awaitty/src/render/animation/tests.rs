@@ -546,6 +546,8 @@ fn svg_has_text_and_no_script() {
     assert!(!svg.contains("<script") && !svg.contains("javascript") && !svg.contains('\u{202e}'));
     assert_eq!(svg.matches("</style>").count(), 1);
     assert!(svg.contains(">more</text>"), "{svg}");
+    let forbidden = svg_of(&animation(plain(), &shots(9, 1, &[(0, "a\u{fffe}\u{ffff}b")])));
+    assert!(!forbidden.contains(['\u{fffe}', '\u{ffff}']), "XML forbids these: {forbidden}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use awaitty_core::{CursorShape, Row, Span, Style, Tick};
+use awaitty_core::{CursorShape, Row};
 
 use super::look::Look;
 use super::{Limits, Shot};
@@ -230,8 +230,8 @@ impl Timeline {
         }
         known.push(self.rows.len());
         self.bytes += size_of::<Row>() + row.text().len();
-        self.bytes += row.styles().len() * size_of::<Span<Style>>();
-        self.bytes += row.ticks().len() * size_of::<Span<Tick>>();
+        self.bytes += size_of_val(row.styles());
+        self.bytes += size_of_val(row.ticks());
         self.rows.push(Arc::clone(row));
         self.rows.len() - 1
     }
