@@ -85,12 +85,14 @@ impl Animation {
     /// Adds a screen. The first one is shown from the start on; the picture is as large as the largest screen.
     ///
     /// # Errors
-    /// If the picture is too large, or the animation too long. The message names the value and what to lower.
+    /// If the picture is too large, or the animation too long. The message names the value and what to lower. The
+    /// animation can still be written as it is.
     pub fn push(&mut self, shot: Shot) -> Result<(), String> {
-        self.timeline.push(shot, &self.look, self.layout.cell, &self.limits)?;
-        let size = self.timeline.size;
-        self.layout = Layout::new(&self.look, self.layout.cell, size)?;
-        Ok(())
+        let (cols, rows) = self.timeline.size;
+        let size = (cols.max(shot.frame.cols()), rows.max(shot.frame.rows().len()));
+        let cell = self.layout.cell;
+        self.layout = Layout::new(&self.look, cell, size)?;
+        self.timeline.push(shot, &self.look, cell, &self.limits)
     }
 
     /// Sets the time at which the last screen ends. An earlier time than that of the last shot has no effect.
