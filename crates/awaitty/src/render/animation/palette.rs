@@ -227,6 +227,17 @@ mod tests {
     }
 
     #[test]
+    fn the_exact_colours_of_many_are_exact_although_they_are_rare() {
+        let mut colors = distinct(5000);
+        colors.iter_mut().for_each(|(_, count)| *count = 9);
+        let exact: Vec<Rgb> = (0..20).map(|i| [200 + i, 99, 7 * i]).collect();
+        colors.extend(exact.iter().map(|color| (*color, 1)));
+        let mut palette = palette(&colors, &exact);
+        assert_eq!(palette.colors.len(), COLORS_MAX);
+        assert_eq!(worst(&mut palette, &colors[5000..]), 0);
+    }
+
+    #[test]
     fn too_many_colours_to_count_are_counted_coarsely() {
         let side = 0..=255_u8;
         let colors: Vec<(Rgb, usize)> =

@@ -156,7 +156,7 @@ impl Timeline {
         self.bytes += screen.bytes();
         let at = match self.shown.last() {
             None => Duration::ZERO,
-            Some((shown, replaced)) if *shown > at || at.is_zero() => {
+            Some((shown, replaced)) if *shown >= at => {
                 self.cells.0 -= self.cells.1;
                 self.bytes -= replaced.bytes();
                 let shown = *shown;
