@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,7 +167,7 @@ impl<'t> Picture<'t> {
             return self.redraw(drawer, step, was_blank);
         };
         // The changed columns of each row of pixels.
-        let mut changes = vec![None; layout.height];
+        let mut changes = vec![Vec::new(); layout.height];
         for row in 0..layout.rows {
             let (new, old) = (step.screen.strip(row, step.has_cursor), key(before, row));
             if new == old {
@@ -176,8 +177,7 @@ impl<'t> Picture<'t> {
             for (target, source) in layout.lines(row) {
                 let (y, x) = (target.start / layout.width, target.start % layout.width);
                 let line = &mut self.pixels[target];
-                changes[y] =
-                    difference(line, &strip[source.clone()]).map(|(from, to)| (x + from, x + to));
+                changes[y] = differences(line, &strip[source.clone()], x);
                 line.copy_from_slice(&strip[source]);
             }
         }
@@ -202,36 +202,50 @@ impl<'t> Picture<'t> {
         }
         let before = std::mem::replace(&mut self.pixels, pixels);
         let lines = before.chunks(layout.width).zip(self.pixels.chunks(layout.width));
-        let changes: Vec<Option<(usize, usize)>> = lines
-            .map(
-                |(old, new)| if was_blank { Some((0, layout.width)) } else { difference(old, new) },
-            )
+        let changes: Vec<Vec<Range<usize>>> = lines
+            .map(|(old, new)| match was_blank {
+                true => std::iter::once(0..layout.width).collect(),
+                false => differences(old, new, 0),
+            })
             .collect();
         self.patch(layout.width, &changes)
     }
 
     /// Returns the smallest rectangle around the changes. What did not change in it is left out.
-    fn patch(&self, width: usize, changes: &[Option<(usize, usize)>]) -> Option<Patch> {
-        let top = changes.iter().position(Option::is_some)?;
-        let bottom = changes.iter().rposition(Option::is_some)? + 1;
-        let left = changes.iter().flatten().map(|(from, _)| *from).min()?;
-        let right = changes.iter().flatten().map(|(_, to)| *to).max()?;
+    fn patch(&self, width: usize, changes: &[Vec<Range<usize>>]) -> Option<Patch> {
+        let top = changes.iter().position(|line| !line.is_empty())?;
+        let bottom = changes.iter().rposition(|line| !line.is_empty())? + 1;
+        let left = changes.iter().flatten().map(|range| range.start).min()?;
+        let right = changes.iter().flatten().map(|range| range.end).max()?;
         let mut pixels = vec![self.strips.palette.unchanged(); (right - left) * (bottom - top)];
         let lines = pixels.chunks_mut(right - left).zip(&changes[top..bottom]).enumerate();
         for (i, (line, change)) in lines {
-            if let Some((from, to)) = *change {
-                let start = (top + i) * width;
-                line[from - left..to - left]
-                    .copy_from_slice(&self.pixels[start + from..start + to]);
+            for Range { start, end } in change {
+                let from = (top + i) * width;
+                line[start - left..end - left]
+                    .copy_from_slice(&self.pixels[from + start..from + end]);
             }
         }
         Some(Patch { left, top, width: right - left, height: bottom - top, pixels })
     }
 }
 
-/// Returns the range in which two lines of the same length differ.
-fn difference(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
-    let from = old.iter().zip(new).position(|(a, b)| a != b)?;
-    let to = old.iter().zip(new).rposition(|(a, b)| a != b)? + 1;
-    Some((from, to))
+/// Unchanged pixels between two changes of a line that are written again. More are left out: a long run of one index
+/// compresses better than text, and short runs do not.
+const UNCHANGED_MAX: usize = 32;
+
+/// Returns the ranges in which two lines of the same length differ, counted from `first`.
+fn differences(old: &[u8], new: &[u8], first: usize) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while let Some(next) = old[at..].iter().zip(&new[at..]).position(|(a, b)| a != b) {
+        let from = at + next;
+        let length = old[from..].iter().zip(&new[from..]).position(|(a, b)| a == b);
+        at = length.map_or(old.len(), |length| from + length);
+        match ranges.last_mut() {
+            Some(last) if first + from - last.end <= UNCHANGED_MAX => last.end = first + at,
+            _ => ranges.push(first + from..first + at),
+        }
+    }
+    ranges
 }
