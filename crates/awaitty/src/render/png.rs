@@ -69,22 +69,24 @@ pub(super) struct GlyphCache<'f> {
     /// Glyphs by text, for each width and style.
     drawn: [HashMap<String, Mask>; 8],
     pixels: usize,
+    pixels_max: usize,
 }
 
 impl<'f> GlyphCache<'f> {
     pub(super) fn new(faces: &'f FontFaces<'f>, metrics: Metrics) -> GlyphCache<'f> {
-        GlyphCache { faces, metrics, drawn: Default::default(), pixels: 0 }
+        let drawn = Default::default();
+        GlyphCache { faces, metrics, drawn, pixels: 0, pixels_max: GLYPH_PIXELS_MAX }
     }
 
     fn mask(&mut self, cell: &Glyph, style: TextStyle) -> &Mask {
         let style_bits = usize::from(style.is_bold) | usize::from(style.is_italic) << 1;
         let set = (cell.columns - 1) << 2 | style_bits;
         if !self.drawn[set].contains_key(&cell.text) {
-            if self.pixels > GLYPH_PIXELS_MAX {
+            let mask = Mask::new(&outlines(self.faces, &self.metrics, cell, style));
+            if self.pixels + mask.coverage.len() > self.pixels_max {
                 self.drawn = Default::default();
                 self.pixels = 0;
             }
-            let mask = Mask::new(&outlines(self.faces, &self.metrics, cell, style));
             self.pixels += mask.coverage.len();
             self.drawn[set].insert(cell.text.clone(), mask);
         }
@@ -239,5 +241,29 @@ impl Canvas {
         });
         written.expect("a vector takes all that is written, and the sizes agree");
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Font;
+
+    #[test]
+    fn cached_glyphs_have_a_limit() {
+        let font = Font::default();
+        let faces = font.faces();
+        let mut glyphs = GlyphCache::new(&faces, Metrics::new(&faces, 15.0, 0.0, 1.0));
+        let style = TextStyle { color: [0; 3], is_bold: false, is_italic: false };
+        let size = |glyphs: &mut GlyphCache<'_>, text: &str| {
+            glyphs.mask(&Glyph { text: text.to_owned(), columns: 1 }, style).coverage.len()
+        };
+        let both = size(&mut glyphs, "a") + size(&mut glyphs, "W");
+        assert_eq!(glyphs.pixels, both);
+        for (pixels_max, kept) in [(both, 2), (both - 1, 1)] {
+            (glyphs.drawn, glyphs.pixels, glyphs.pixels_max) = (Default::default(), 0, pixels_max);
+            assert_eq!(size(&mut glyphs, "a") + size(&mut glyphs, "W"), both);
+            assert_eq!(glyphs.drawn[0].len(), kept);
+        }
     }
 }

@@ -8,12 +8,15 @@ use crate::render::{Theme, ThemeColors, themes};
 /// Width and height of the picture of a tape in pixels if it sets only one of them, as in VHS.
 const SIZE: (usize, usize) = (1200, 600);
 
-/// Font size of a tape that sets the size of its picture but no font size, as in VHS.
+/// Font size of a tape that does not set it, as in VHS.
 const FONT_SIZE: f32 = 22.0;
+
+/// Padding of a tape that does not set it, as in VHS.
+const PADDING: usize = 60;
 
 /// Returns the look of a tape, and warnings about settings that have no effect.
 pub(super) fn look(tape: &Tape) -> (Look, Vec<String>) {
-    let mut look = Look { font_size: FONT_SIZE, cursor_blink: true, ..Look::default() };
+    let mut look = Look { font_size: FONT_SIZE, padding: PADDING, cursor_blink: true, ..Look::default() };
     let mut warnings = Vec::new();
     let (mut width, mut height) = (None, None);
     // Later settings of looks have no effect, as in VHS. The parser warns about them.

@@ -36,7 +36,7 @@ pub(super) fn write(
     let mut picture = Picture {
         pixels: vec![0; width * height],
         shown: None,
-        strips: Strips { palette, kept: HashMap::new(), pixels: 0 },
+        strips: Strips::new(palette, STRIP_PIXELS_MAX),
     };
     let mut pending: Option<(u64, Patch)> = None;
     for step in steps {
@@ -131,15 +131,20 @@ struct Strips {
     palette: Palette,
     kept: HashMap<StripKey, Arc<[u8]>>,
     pixels: usize,
+    pixels_max: usize,
 }
 
 impl Strips {
+    fn new(palette: Palette, pixels_max: usize) -> Strips {
+        Strips { palette, kept: HashMap::new(), pixels: 0, pixels_max }
+    }
+
     fn get(&mut self, drawer: &mut Drawer<'_>, key: StripKey) -> Arc<[u8]> {
         if let Some(strip) = self.kept.get(&key) {
             return Arc::clone(strip);
         }
         let strip: Arc<[u8]> = self.palette.indices(&drawer.strip(key).pixels).into();
-        if self.pixels + strip.len() > STRIP_PIXELS_MAX {
+        if self.pixels + strip.len() > self.pixels_max {
             self.kept.clear();
             self.pixels = 0;
         }
@@ -248,4 +253,44 @@ fn differences(old: &[u8], new: &[u8], first: usize) -> Vec<Range<usize>> {
         }
     }
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::animation::look::{Layout, Look};
+    use crate::render::animation::timeline::Timeline;
+
+    #[test]
+    fn kept_strips_have_a_limit() {
+        let (look, mut timeline) = (Look::default(), Timeline::new());
+        let layout = Layout::new(&look, look.cell(), (10, 1)).unwrap();
+        let faces = look.font.faces();
+        let colors = timeline.add_default_colors();
+        let mut drawer = Drawer::new(&timeline, &look, &layout, &faces);
+        let of_cursor = |col| StripKey { colors, row: 0, cursor: Some((col, Default::default())) };
+        let length = layout.window.width * layout.cell.1;
+        let palette = Palette::new(Histogram::default(), &[]);
+        let mut strips = Strips::new(palette, 2 * length);
+        let mut kept = |col| {
+            strips.get(&mut drawer, of_cursor(col));
+            (strips.kept.len(), strips.pixels)
+        };
+        assert_eq!([0, 1, 0, 2].map(&mut kept).map(|(count, _)| count), [1, 2, 2, 1]);
+        assert_eq!(kept(2), (1, length));
+    }
+
+    #[test]
+    fn differences_are_ranges_with_few_unchanged_pixels_between() {
+        let old = [0; 100];
+        let mut new = old;
+        new[3] = 1;
+        new[4 + UNCHANGED_MAX] = 1;
+        let joined = 13..15 + UNCHANGED_MAX;
+        assert_eq!(differences(&old, &new, 10), std::slice::from_ref(&joined));
+        (new[4 + UNCHANGED_MAX], new[5 + UNCHANGED_MAX], new[99]) = (0, 1, 1);
+        let expected = [13..14, 15 + UNCHANGED_MAX..16 + UNCHANGED_MAX, 109..110];
+        assert_eq!(differences(&old, &new, 10), expected);
+        assert!(differences(&old, &old, 0).is_empty());
+    }
 }

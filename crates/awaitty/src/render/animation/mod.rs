@@ -29,9 +29,9 @@ use look::Layout;
 use strips::Drawer;
 use timeline::Timeline;
 
-/// Pixels of the changed rows of all frames: 5 500 screens of 120x40 cells that change completely. The GIF takes about
-/// a minute to write and has about 100 MB then.
-pub const PIXELS_DRAWN_MAX: usize = 4 << 30;
+/// Pixels of the changed rows of all frames: 2 700 screens of 120x40 cells that change completely. A GIF of that much
+/// text has 400 MB, and takes half a minute to write.
+pub const PIXELS_DRAWN_MAX: usize = 2 << 30;
 
 /// Bytes that the distinct rows and the list of frames take.
 pub const MEMORY_MAX: usize = 128 << 20;

@@ -115,6 +115,13 @@ impl Timeline {
         (colors, *is_reverse)
     }
 
+    /// Adds the colours of the theme, for tests that have no shot. Returns their number.
+    #[cfg(test)]
+    pub(super) fn add_default_colors(&mut self) -> usize {
+        self.colors.push((Colors::default(), false));
+        self.colors.len() - 1
+    }
+
     /// Returns the memory that it takes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn values_out_of_range_are_refused() {
     let default = Look::default;
-    let cases: [(Look, &str); 12] = [
+    let cases: [(Look, &str); 13] = [
         (Look { font_size: 3.9, ..default() }, "font_size: 3.9 is not between 4 and 200"),
         (Look { font_size: f32::NAN, ..default() }, "font_size: NaN"),
         (Look { letter_spacing: 200.5, ..default() }, "letter_spacing: 200.5"),
@@ -21,6 +21,10 @@ fn values_out_of_range_are_refused() {
             Look { size: Some((65_536, 9)), ..default() },
             "65536x42 pixels, but the limits are 65535",
         ),
+        (
+            Look { size: Some((8192, render::PIXELS_MAX / 8192 + 1)), ..default() },
+            "8192x4097 pixels",
+        ),
     ];
     for (look, expected) in cases {
         let error = Animation::new(look).unwrap_err();
@@ -29,6 +33,7 @@ fn values_out_of_range_are_refused() {
     for look in [
         Look { font_size: 4.0, loop_offset: 1.0, border_radius: EDGE_MAX, ..default() },
         Look { bar: Some(WindowBar::Rings), bar_size: EDGE_MAX, ..default() },
+        Look { size: Some((8192, render::PIXELS_MAX / 8192)), ..default() },
         Look { size: Some((65_535, 60)), framerate: 0.1, ..default() },
     ] {
         assert!(Animation::new(look).is_ok());
