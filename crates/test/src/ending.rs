@@ -66,7 +66,7 @@ impl Terminal {
         let trace = Trace {
             title: steps.masker().text(&self.title),
             steps: steps.of_trace(),
-            recording: self.files.recording(),
+            recording: self.recording.clone().unwrap_or_default(),
             secrets: steps.secrets().to_vec(),
         };
         drop(steps);

@@ -51,7 +51,9 @@ pub struct Terminal {
     pub(crate) started: &'static Location<'static>,
     /// The set of the terminal, and the files of the program, are dropped after it.
     _set: blocking::Terminals,
-    pub(crate) files: Files,
+    _files: Files,
+    /// The recording, if there is one.
+    pub(crate) recording: Option<PathBuf>,
 }
 
 impl Terminal {
@@ -66,11 +68,16 @@ impl Terminal {
         let io = |error: std::io::Error| failed(error.to_string());
         let (trace_mode, seed) =
             (builder.trace_mode().map_err(failed)?, builder.seed().map_err(failed)?);
-        let files = Files::new().map_err(io)?;
+        let files = Files::new(builder.prompt).map_err(io)?;
         let mut spec = builder.spec(&files.home()).map_err(failed)?;
         spec.disturbance = seed;
-        if trace_mode != TraceMode::Off {
-            spec.record = Some(Record { path: Some(files.recording()), with_input: true });
+        let recording = match (&builder.recording, trace_mode) {
+            (Some(path), _) => Some(path.clone()),
+            (None, TraceMode::Off) => None,
+            (None, TraceMode::On | TraceMode::RetainOnFailure) => Some(files.recording()),
+        };
+        if let Some(path) = &recording {
+            spec.record = Some(Record { path: Some(path.clone()), with_input: true });
         }
         let set = blocking::Terminals::new(Config::default()).map_err(io)?;
         let terminal = set.open(spec).map_err(|error| failed(error.message))?;
@@ -80,11 +87,17 @@ impl Terminal {
             timeout: builder.timeout,
             seed,
             trace_mode,
-            trace: traces::directory().join(traces::file_name(location.line())),
-            title: format!("{}: {}", traces::test_name(), shell_words::join(&builder.argv)),
+            trace: builder
+                .trace_path
+                .clone()
+                .unwrap_or_else(|| traces::directory().join(traces::file_name(location.line()))),
+            recording,
+            title: builder.title.clone().unwrap_or_else(|| {
+                format!("{}: {}", traces::test_name(), shell_words::join(&builder.argv))
+            }),
             started: location,
             _set: set,
-            files,
+            _files: files,
         };
         let call = Call { kind: Kind::Start, name: builder.call(), looked_for: None, location };
         started.step(call, |_| Ok(((), String::new())))?;
@@ -415,23 +428,61 @@ impl Terminal {
     /// If that does not happen within the timeout, or a mask is not a regular expression.
     #[track_caller]
     pub fn golden(&self, name: &str, golden: &Golden) -> Result<String, Failure> {
-        Ok(self.golden_step(name, golden, Location::caller())?.0)
+        Ok(self.golden_step(name, golden, self.timeout, Location::caller())?.0)
     }
 
     fn golden_step(
         &self,
         name: &str,
         golden: &Golden,
+        timeout: Duration,
         location: &'static Location<'static>,
     ) -> Result<(String, usize), Failure> {
         let looked_for = Some("a settled screen that equals its golden".to_owned());
         let name = format!("assert_screen!({name:?})");
         let call = Call { kind: Kind::Golden, name, looked_for, location };
         let (text, step) = self.step(call, |terminal| {
-            let result = judge::at_rest(terminal, self.timeout)?;
+            let result = judge::at_rest(terminal, timeout)?;
             Ok((golden.write(result.frame())?, String::new()))
         })?;
         Ok((self.steps().masker().chars(&text), step))
+    }
+
+    /// Writes the screen as a golden, once it has settled, and compares it by `compare`.
+    pub(crate) fn compare_text(
+        &self,
+        name: &str,
+        golden: &Golden,
+        timeout: Duration,
+        compare: impl FnOnce(&str) -> Result<(), Problem>,
+    ) -> Result<(), Failure> {
+        let location = Location::caller();
+        let (text, step) = self.golden_step(name, golden, timeout, location)?;
+        compare(&text).map_err(|problem| {
+            self.fail(step, &format!("Screen {name:?}"), None, location, problem)
+        })
+    }
+
+    /// Returns whether an expectation holds within its timeout. It is no step of the test.
+    pub(crate) fn is_met(&self, expectation: &Expectation) -> bool {
+        let judge =
+            |terminal| judge::judge(terminal, expectation, self.timeout).is_ok();
+        self.terminal.as_ref().is_some_and(judge)
+    }
+
+    /// Waits for a duration while the program goes on.
+    pub(crate) fn pause(&self, duration: Duration) {
+        if let Some(terminal) = &self.terminal {
+            terminal.pause(duration);
+        }
+    }
+
+    /// Writes a marker to the recording.
+    pub(crate) fn mark_recording(&self, label: &str) {
+        if let Some(terminal) = &self.terminal {
+            // A terminal that is closed has no recording.
+            let _ = terminal.mark(label);
+        }
     }
 
     /// Compares the screen with a golden by `compare`, which panics if they differ. For
@@ -443,7 +494,7 @@ impl Terminal {
     #[track_caller]
     pub fn compare_golden(&self, name: &str, golden: &Golden, compare: &dyn Fn(&str)) {
         let location = Location::caller();
-        let (text, step) = match self.golden_step(name, golden, location) {
+        let (text, step) = match self.golden_step(name, golden, self.timeout, location) {
             Ok(written) => written,
             Err(failure) => panic!("{failure}"),
         };

@@ -91,9 +91,11 @@ pub(crate) fn judge(
             Judged::gone(&Expectation { what: What::Text(regex.clone()), ..expectation.clone() })?
                 .wait(terminal, timeout)
         }
-        What::Selected(_) | What::Title(_) | What::Cursor { .. } | What::Styled(..) => {
-            Judged::new(&expectation.what)?.wait(terminal, timeout)
-        }
+        What::Selected(_)
+        | What::Title(_)
+        | What::CursorRow(_)
+        | What::Cursor { .. }
+        | What::Styled(..) => Judged::new(&expectation.what)?.wait(terminal, timeout),
     }
 }
 
@@ -190,6 +192,20 @@ impl Judged {
                     note: Box::new(|result| format!("the title is {:?}", visible(&result.title))),
                 }
             }
+            What::CursorRow(regex) => {
+                let pattern = pattern(regex)?;
+                Judged {
+                    request: JudgedRequest::frame(move |frame| {
+                        pattern.is_match(&cursor_row(frame))
+                    }),
+                    note: Box::new(|result| {
+                        format!(
+                            "the row of the cursor is {:?}",
+                            visible(&cursor_row(&result.frame))
+                        )
+                    }),
+                }
+            }
             &What::Cursor { row, col } => {
                 let is_there = move |frame: &Frame| {
                     let cursor = frame.cursor();
@@ -261,6 +277,11 @@ impl Judged {
         let why = unmet(result.outcome, result.exit, timeout);
         Err(Problem { why, notes, seen: Some(Seen { frame: result.frame, base: result.base }) })
     }
+}
+
+fn cursor_row(frame: &Frame) -> String {
+    let row = frame.rows().get(frame.cursor().row);
+    row.map_or_else(String::new, |row| row.text().to_owned())
 }
 
 fn is_selected(pattern: &Pattern, frame: &Frame) -> bool {

@@ -30,6 +30,7 @@ pub use awaitty_terminal::{WaitRequest, WaitResult};
 pub use insta;
 
 mod builder;
+pub mod burners;
 pub mod cast;
 mod command;
 mod ending;
@@ -41,6 +42,7 @@ pub mod hermetic;
 mod judge;
 mod place;
 pub mod replay;
+pub mod runner;
 mod screen;
 mod slow;
 mod steps;
@@ -52,7 +54,8 @@ mod traces;
 pub use builder::{Builder, SIZE, TIMEOUT};
 pub use command::CommandResult;
 pub use expectation::{
-    Expectation, SETTLED, cursor, exit, gone, ready, selected, settled, styled, text, title,
+    Expectation, SETTLED, cursor, cursor_row, exit, gone, ready, selected, settled, styled, text,
+    title,
 };
 pub use failure::Failure;
 pub use golden::Golden;

@@ -35,7 +35,7 @@ pub enum Item {
         /// The bytes as text.
         text: String,
     },
-    /// A marker. The frame before it has all the output before it.
+    /// A marker. The frame before it has all the output before it, unless a synchronized update is open.
     Marker {
         /// Time since the start.
         at: Duration,

@@ -18,7 +18,9 @@ pub(crate) struct Call {
 /// The steps of a test.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    steps: Vec<(Call, Option<Verdict>)>,
+    steps: Vec<(Call, Place, Option<Verdict>)>,
+    /// The line of the tape that runs; `None` for a test in Rust.
+    tape_line: Option<Place>,
     secrets: Vec<String>,
     has_failed: bool,
 }
@@ -26,16 +28,22 @@ pub(crate) struct Steps {
 impl Steps {
     /// Adds a step, and returns its index.
     pub(crate) fn add(&mut self, call: Call) -> usize {
-        self.steps.push((call, None));
+        let place = self.place(call.location);
+        self.steps.push((call, place, None));
         self.steps.len() - 1
     }
 
     /// Sets the result of a step. The first failure of a step stays.
     pub(crate) fn set_verdict(&mut self, index: usize, verdict: Verdict) {
         self.has_failed |= matches!(verdict, Verdict::Failed(_));
-        if let Some((_, known)) = self.steps.get_mut(index) {
+        if let Some((_, _, known)) = self.steps.get_mut(index) {
             *known = Some(verdict);
         }
+    }
+
+    /// Sets the line of the tape for the next steps.
+    pub(crate) fn set_tape_line(&mut self, line: Place) {
+        self.tape_line = Some(line);
     }
 
     /// Returns the number of steps.
@@ -65,17 +73,18 @@ impl Steps {
 
     /// Returns the line of a location, with the secrets in it masked.
     pub(crate) fn place(&self, location: &Location<'_>) -> Place {
-        let Place { file, line, text } = place(location);
+        let place = self.tape_line.clone().unwrap_or_else(|| place(location));
+        let Place { file, line, text } = place;
         Place { file, line, text: self.masker().text(&text) }
     }
 
     /// Returns the steps for a trace.
     pub(crate) fn of_trace(&self) -> Vec<Step> {
         let masker = self.masker();
-        let step = |(call, verdict): &(Call, Option<Verdict>)| Step {
+        let step = |(call, place, verdict): &(Call, Place, Option<Verdict>)| Step {
             kind: call.kind,
             name: masker.text(&call.name),
-            place: Some(self.place(call.location)),
+            place: Some(Place { text: masker.text(&place.text), ..place.clone() }),
             looked_for: call.looked_for.as_deref().map(|text| masker.text(text)),
             verdict: match verdict {
                 Some(Verdict::Passed(text)) => Verdict::Passed(masker.text(text)),

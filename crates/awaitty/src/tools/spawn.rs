@@ -223,6 +223,7 @@ fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec,
         record: (params.record || params.record_input)
             .then_some(Record { path: None, with_input: params.record_input }),
         place,
+        disturbance: None,
     })
 }
 

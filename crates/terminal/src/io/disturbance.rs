@@ -69,9 +69,9 @@ impl Disturbance {
         if self.held.is_empty() || Instant::now() < self.release_at {
             return 0;
         }
-        let piece = PIECES[self.random.usize(..PIECES.len())];
-        let most = self.random.usize(1..=piece);
-        let count = self.release_all(&mut buffer[..most.min(4096)]);
+        let most = PIECES[self.random.usize(..PIECES.len())];
+        let count = self.random.usize(1..=most).min(buffer.len());
+        let count = self.release_all(&mut buffer[..count]);
         self.release_at = Instant::now() + self.delay();
         count
     }

@@ -28,8 +28,6 @@ pub(super) enum Keep {
     All,
     /// Those at the start and the end of steps, and others at this interval.
     Interval(Duration),
-    /// Those at the start and the end of steps, and the last one.
-    Steps,
     /// Those at the start and the end of the failed step, and the last one.
     Failed,
     /// None.
@@ -43,13 +41,12 @@ impl Keep {
         let spread = duration.as_secs_f64() / (fitting.max(1) as f64 * FILL);
         let interval = match self {
             Keep::All => REPLAY_INTERVAL * 2,
+            Keep::Interval(interval) if interval >= duration => return Some(Keep::Failed),
             Keep::Interval(interval) => interval * 2,
-            Keep::Steps => return Some(Keep::Failed),
             Keep::Failed => return Some(Keep::Nothing),
             Keep::Nothing => return None,
         };
-        let interval = interval.max(Duration::from_secs_f64(spread));
-        Some(if interval < duration { Keep::Interval(interval) } else { Keep::Steps })
+        Some(Keep::Interval(interval.max(Duration::from_secs_f64(spread)).min(duration)))
     }
 }
 
@@ -116,7 +113,7 @@ impl<'m> Frames<'m> {
             Keep::Interval(interval) => {
                 self.times.last().is_none_or(|last| moment.at.saturating_sub(*last) >= interval)
             }
-            Keep::Steps | Keep::Failed | Keep::Nothing => false,
+            Keep::Failed | Keep::Nothing => false,
         };
         if is_kept {
             self.write(moment);
@@ -256,7 +253,7 @@ mod tests {
         let mut kinds = 0;
         while let Some(smaller) = keep.smaller(9_000, duration) {
             if let Keep::Interval(interval) = smaller {
-                assert!(interval >= last * 2, "{interval:?}");
+                assert!(interval >= last * 2 || interval == duration, "{interval:?}");
                 last = interval;
             }
             keep = smaller;
@@ -266,6 +263,8 @@ mod tests {
         assert!(kinds < 25, "{kinds}");
         let first = Keep::All.smaller(9_000, duration);
         assert_eq!(first, Some(Keep::Interval(Duration::from_secs_f64(600.0 / 8_100.0))));
-        assert_eq!(Keep::All.smaller(0, Duration::ZERO), Some(Keep::Steps));
+        let zero = Keep::Interval(Duration::ZERO);
+        assert_eq!(Keep::All.smaller(0, Duration::ZERO), Some(zero));
+        assert_eq!(zero.smaller(0, Duration::ZERO), Some(Keep::Failed));
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::{Range, RangeInclusive};
 
+use aho_corasick::AhoCorasick;
 use awaitty_terminal::core::{Frame, Row};
 
 /// The text that replaces a value.
@@ -17,13 +18,25 @@ const PART_MIN: usize = 3;
 
 /// The maximum number of places of values on the screen that are kept, against a program that prints a value without
 /// end. A partly visible value is masked at these places.
-const PLACES_MAX: usize = 10_000;
+const PLACES_MAX: usize = 1_000;
+
+/// The size of the blocks by which parts of a value are found, in bytes. Shorter values are found as a whole only.
+const BLOCK: usize = 8;
+
+/// The maximum size of a value in bytes that has a block at each byte. Longer ones have blocks beside each other, to
+/// keep the table of blocks small.
+const DENSE_MAX: usize = 4096;
+
+/// The number of bytes of a long value that count as a part of it in any case.
+const LONG_PART: usize = 24;
 
 /// The values of secrets.
 #[derive(Debug, Default)]
 pub(crate) struct Mask {
     /// The values without ignored characters, as they are and as quoted text shows them.
-    needles: BTreeSet<String>,
+    needles: Vec<String>,
+    /// The blocks of the values, and for each its value and where in it the block starts.
+    blocks: Option<(AhoCorasick, Vec<(usize, usize)>)>,
 }
 
 impl Mask {
@@ -35,19 +48,32 @@ impl Mask {
             .iter()
             .flat_map(forms)
             .map(|form| form.chars().filter(|&c| !is_ignored(c)).collect::<String>());
-        Mask { needles: squeezed.filter(|needle| !needle.is_empty()).collect() }
+        let unique: BTreeSet<String> = squeezed.filter(|needle| !needle.is_empty()).collect();
+        let needles: Vec<String> = unique.into_iter().collect();
+        let (mut blocks, mut origins) = (Vec::new(), Vec::new());
+        for (number, needle) in needles.iter().enumerate() {
+            let last = needle.len().saturating_sub(BLOCK);
+            let step = if needle.len() <= DENSE_MAX { 1 } else { BLOCK };
+            for start in (0..last).step_by(step).chain([last]) {
+                let end = needle.len().min(start + BLOCK);
+                blocks.push(&needle.as_bytes()[start..end]);
+                origins.push((number, start));
+            }
+        }
+        let automaton = AhoCorasick::new(blocks);
+        // It fails only for more patterns than fit into memory.
+        let blocks = automaton.ok().filter(|_| !needles.is_empty()).map(|found| (found, origins));
+        Mask { needles, blocks }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.needles.is_empty()
     }
 
-    /// Returns the byte ranges of all values in a text, in order and without overlaps. `is_skipped` marks bytes that
-    /// do not count, such as those of escape sequences.
+    /// Returns the byte ranges of all values and of long parts of them in a text, in order and without overlaps.
+    /// `is_skipped` marks bytes that do not count, such as those of escape sequences.
     pub(super) fn find(&self, text: &str, is_skipped: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-        if self.is_empty() {
-            return Vec::new();
-        }
+        let Some((automaton, origins)) = &self.blocks else { return Vec::new() };
         let mut squeezed = String::with_capacity(text.len());
         let mut places = Vec::with_capacity(text.len());
         for (at, c) in text.char_indices() {
@@ -56,10 +82,24 @@ impl Mask {
                 places.resize(squeezed.len(), at..at + c.len_utf8());
             }
         }
+        let bytes = squeezed.as_bytes();
         let mut found: Vec<Range<usize>> = Vec::new();
-        for needle in &self.needles {
-            for (at, _) in squeezed.match_indices(needle) {
-                found.push(places[at].start..places[at + needle.len() - 1].end);
+        // The value that was found last, and where.
+        let mut last = (usize::MAX, 0..0);
+        for block in automaton.find_overlapping_iter(bytes) {
+            let (number, offset) = origins[block.pattern().as_usize()];
+            if last.0 == number && last.1.start <= block.start() && block.end() <= last.1.end {
+                continue;
+            }
+            let needle = self.needles[number].as_bytes();
+            let (before, after) = (&needle[..offset], &needle[offset + block.len()..]);
+            let left = bytes[..block.start()].iter().rev().zip(before.iter().rev());
+            let right = bytes[block.end()..].iter().zip(after);
+            let start = block.start() - left.take_while(|(a, b)| a == b).count();
+            let end = block.end() + right.take_while(|(a, b)| a == b).count();
+            if end - start >= part_min(needle.len()) {
+                found.push(places[start].start..places[end - 1].end);
+                last = (number, start..end);
             }
         }
         merged(found)
@@ -67,7 +107,10 @@ impl Mask {
 
     /// Returns a text with all values masked.
     pub(crate) fn text(&self, text: &str) -> String {
-        replaced(text, &self.find(text, |_| false))
+        let mut found = self.find(text, |_| false);
+        let gutters = if self.is_empty() { Vec::new() } else { gutters(text) };
+        found.extend(self.find(text, |at| contains(&gutters, at)));
+        replaced(text, &merged(found))
     }
 
     /// Returns a text with each visible character of all values masked, so that its lines and columns stay.
@@ -88,10 +131,7 @@ impl Mask {
         }
         let mut found = self.find(output, |_| false);
         let sequences = sequences(output);
-        found.extend(self.find(output, |at| {
-            let after = sequences.partition_point(|sequence| sequence.end <= at);
-            sequences.get(after).is_some_and(|sequence| sequence.start <= at)
-        }));
+        found.extend(self.find(output, |at| contains(&sequences, at)));
         merged(found)
     }
 
@@ -140,17 +180,19 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Adds the values that a frame shows.
+    /// Adds the values that a frame shows, and long parts of them.
     pub(super) fn add(&mut self, mask: &Mask, frame: &Frame) {
         for cells in mask.find_on_screen(frame) {
             let ticks = cells.iter().map(|cell| frame.rows()[cell.row].tick_at(cell.col).0);
             self.ticks.extend(ticks);
             let Some(first) = cells.first() else { continue };
             let known = self.by_start.entry((first.line, first.col)).or_default();
-            let place = |cells: &[Cell]| -> Vec<(u64, usize, char)> {
-                cells.iter().map(|cell| (cell.line, cell.col, cell.c)).collect()
+            let is_start = |a: &[Cell], b: &[Cell]| {
+                let same = |(a, b): (&Cell, &Cell)| (a.line, a.col, a.c) == (b.line, b.col, b.c);
+                a.len() <= b.len() && a.iter().zip(b).all(same)
             };
-            if !known.iter().any(|other| place(other) == place(&cells)) {
+            known.retain(|other| !is_start(other, &cells) || other.len() == cells.len());
+            if !known.iter().any(|other| is_start(&cells, other)) {
                 known.push(cells);
             }
             if self.by_start.len() > PLACES_MAX {
@@ -167,17 +209,20 @@ impl Places {
     /// Returns the cells of a frame to mask, as columns by row.
     pub(super) fn masked(&self, mask: &Mask, frame: &Frame) -> HashMap<usize, BTreeSet<usize>> {
         let mut masked: HashMap<usize, BTreeSet<usize>> = HashMap::new();
-        let mut add = |row: usize, col: usize| {
-            let shown = &frame.rows()[row];
-            let cols = masked.entry(row).or_default();
-            cols.insert(col);
-            // The second column of a wide character.
-            if shown.byte_of(col) == shown.byte_of(col + 1) {
-                cols.insert(col + 1);
+        let mut add = |cells: &[Cell], row_of: &dyn Fn(&Cell) -> usize| {
+            let mut last: Option<(usize, usize)> = None;
+            for cell in cells {
+                let (row, shown) = (row_of(cell), &frame.rows()[row_of(cell)]);
+                // Blanks and quotation marks within the value are masked too.
+                let from = last.filter(|last| last.0 == row).map_or(cell.col, |last| last.1);
+                let is_wide = shown.byte_of(cell.col) == shown.byte_of(cell.col + 1);
+                let to = cell.col + 1 + usize::from(is_wide);
+                masked.entry(row).or_default().extend(from..to);
+                last = Some((row, to));
             }
         };
-        for cell in mask.find_on_screen(frame).into_iter().flatten() {
-            add(cell.row, cell.col);
+        for cells in mask.find_on_screen(frame) {
+            add(&cells, &|cell| cell.row);
         }
         if self.by_start.is_empty() {
             return masked;
@@ -197,8 +242,8 @@ impl Places {
             let end = cells.iter().rev().take_while(is_visible).count();
             let least = PART_MIN.min(cells.len());
             let parts = [&cells[..start], &cells[cells.len() - end..]];
-            for cell in parts.into_iter().filter(|part| part.len() >= least).flatten() {
-                add(rows[&cell.line], cell.col);
+            for part in parts.into_iter().filter(|part| part.len() >= least) {
+                add(part, &|cell| rows[&cell.line]);
             }
         }
         masked
@@ -209,9 +254,37 @@ fn shows(row: &Row, cell: &Cell) -> bool {
     row.slice(cell.col, cell.col + 1).starts_with(cell.c)
 }
 
-/// Returns whether a character may divide a value: blanks, borders, and what is not visible.
+/// Returns the number of bytes of a value that are masked also without the rest of it, because the rest is cut off.
+fn part_min(bytes: usize) -> usize {
+    if bytes <= BLOCK { bytes } else { (bytes / 3).clamp(BLOCK, LONG_PART) }
+}
+
+/// Returns whether one of the ranges, which are in order, contains a position.
+fn contains(ranges: &[Range<usize>], at: usize) -> bool {
+    let after = ranges.partition_point(|range| range.end <= at);
+    ranges.get(after).is_some_and(|range| range.start <= at)
+}
+
+/// Returns the byte ranges of row numbers at the start of lines, as in `row 4: ` and ` 4 │`.
+fn gutters(text: &str) -> Vec<Range<usize>> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').filter_map(|line| {
+        let from = start;
+        start += line.len();
+        let rest = line.trim_start();
+        let rest = rest.strip_prefix("row ").unwrap_or(rest);
+        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let has_number = after.len() < rest.len();
+        let after = after.trim_start().strip_prefix(['│', '|', ':']).filter(|_| has_number)?;
+        Some(from..from + line.len() - after.len())
+    });
+    lines.collect()
+}
+
+/// Returns whether a character may divide a value: blanks, borders, quotation marks, and what is not visible.
 fn is_ignored(c: char) -> bool {
     c.is_whitespace()
+        || matches!(c, '|' | '"')
         || c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{2500}'..='\u{259f}' | '\u{feff}')
@@ -300,7 +373,13 @@ mod tests {
             ("hun\u{200b}ter2-long", "•••"),
             (r#"type_text("a\"b\\c")"#, r#"type_text("•••")"#),
             (r#"a"b\c"#, "•••"),
-            ("hunter2-lon", "hunter2-lon"),
+            ("hunter2", "hunter2"),
+            ("hunter2-", "•••"),
+            ("x r2-long y", "x r2-long y"),
+            ("x er2-long y", "x ••• y"),
+            ("\"pw hunt\"\n\"er2-long\"", "\"pw •••\""),
+            (" 4 │ pw hun\n 5 │ ter2-long\n", " 4 │ pw •••\n"),
+            ("row 4: \"pw hun\"\nrow 5: \"ter2-long\"", "row 4: \"pw •••\""),
             ("hunter2-longhunter2-long", "••••••"),
         ] {
             assert_eq!(mask().text(text), masked, "{text:?}");

@@ -70,7 +70,6 @@ fn notes(has_raw: bool, keep: Keep, limit: usize) -> Vec<String> {
                 "Between the starts and ends of steps, frames are at least {seconds:.2} s apart"
             )
         }
-        Keep::Steps => "Only the frames at the start and the end of each step are kept".to_owned(),
         Keep::Failed => "Only the frames of the failed step and the last one are kept".to_owned(),
         Keep::Nothing => "All frames are left out".to_owned(),
     };

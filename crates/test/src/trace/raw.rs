@@ -183,3 +183,54 @@ fn without_values(text: &str, part: &Range<usize>, values: &[&Range<usize>]) -> 
     }
     masked + &text[end..part.end]
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+
+    const SECRET: &str = "hunter2-S3cr3t";
+
+    fn texts(blocks: &[RawBlock]) -> String {
+        let unpacked = blocks.iter().map(|block| {
+            let bytes = STANDARD.decode(&block.packed).unwrap();
+            let bytes = miniz_oxide::inflate::decompress_to_vec(&bytes).unwrap();
+            let events: Vec<(u64, String, String)> = serde_json::from_slice(&bytes).unwrap();
+            events.into_iter().map(|(_, _, text)| text).collect::<String>()
+        });
+        unpacked.collect()
+    }
+
+    #[test]
+    fn a_value_at_the_edge_of_a_block_is_masked() {
+        let (mask, places) = (Mask::new(&[SECRET.to_owned()]), Places::default());
+        let (start, end) = SECRET.split_at(5);
+        for missing in 0..=SECRET.len() {
+            let mut raw = Raw::new(&mask, &places);
+            let before = BLOCK_BYTES + OVERLAP_BYTES - missing;
+            let events = [&"x".repeat(before - 9), "123456789", start, end, "y"];
+            for text in events {
+                raw.output(Duration::ZERO, text.to_owned(), 0..=0);
+            }
+            raw.finish();
+            let blocks = raw.blocks.unwrap();
+            assert_eq!(blocks.len(), 2, "{missing}");
+            let text = texts(&blocks);
+            assert!(text.ends_with("123456789•••y"), "{missing}: {}", &text[before - 9..]);
+        }
+    }
+
+    #[test]
+    fn events_that_are_left_out_take_no_room() {
+        let (mask, places) = (Mask::default(), Places::default());
+        let mut raw = Raw::new(&mask, &places);
+        raw.output(Duration::ZERO, "x".repeat(BLOCK_BYTES + OVERLAP_BYTES), 0..=0);
+        assert!(raw.bytes > 0);
+        raw.leave_out();
+        raw.input(Duration::ZERO, "y".to_owned());
+        raw.finish();
+        assert_eq!((raw.bytes, raw.pending.len(), raw.blocks.is_none()), (0, 0, true));
+    }
+}

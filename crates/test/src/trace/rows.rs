@@ -105,8 +105,8 @@ fn runs(row: &Row) -> Vec<(usize, usize, Style)> {
     runs
 }
 
-/// Calls `push` with the pieces of a run: those of ASCII, those of narrow and those of wide characters. Fonts give the
-/// last two other widths than cells have, so the page sets the width of each piece.
+/// Calls `push` with the pieces of a run: ASCII, other narrow characters, and each wide character by itself. Fonts give
+/// the last two other widths than cells have, so the page sets the width of each piece.
 fn pieces(row: &Row, from: usize, to: usize, push: &mut impl FnMut(&str, usize)) {
     let text = row.slice(from, to);
     if text.is_ascii() {
@@ -120,8 +120,8 @@ fn pieces(row: &Row, from: usize, to: usize, push: &mut impl FnMut(&str, usize))
     while start < to {
         let first = width(start);
         let mut end = start + first;
-        while end < to && width(end) == first {
-            end += first;
+        while first == 1 && end < to && width(end) == first {
+            end += 1;
         }
         let end = end.min(to);
         let missing = end.saturating_sub(start.max(row.width()));
@@ -204,8 +204,8 @@ mod tests {
 
     #[test]
     fn a_row_is_its_runs_with_their_widths() {
-        let (row, styles) = encoded("ab\x1b[1;31;4mcd\x1b[48;2;1;2;3m世é\x1b[0m ─x", &[]);
-        assert_eq!(row, r#"["ab",0,0,"cd",1,0,"世",2,2,"é",2,1," ─x",0,3]"#);
+        let (row, styles) = encoded("ab\x1b[1;31;4mcd\x1b[48;2;1;2;3m世界é\x1b[0m ─x", &[]);
+        assert_eq!(row, r#"["ab",0,0,"cd",1,0,"世",2,2,"界",2,2,"é",2,1," ─x",0,3]"#);
         assert_eq!(styles, ["[-1,-1,-1,0,0]", "[9,-1,-1,1,1]", "[9,66307,-1,1,1]"]);
         assert_eq!(encoded("\x1b[7m\x1b[K", &[]).0, "[]");
         assert_eq!(encoded("\x1b[44m\x1b[K", &[]).0, format!("[\"{}\",0,0]", " ".repeat(20)));

@@ -103,8 +103,12 @@ impl<'t> Timeline<'t> {
         self.edges[number][edge] = Some(Edge { at, frame: frame(has_failed) });
     }
 
-    /// Masks the values in the input, also those of several inputs.
-    pub(super) fn finish(&mut self) {
+    /// Ends steps without an end at the last frame, and masks the values in the input, also those of several inputs.
+    pub(super) fn finish(&mut self, last_frame: Option<usize>) {
+        let last = Edge { at: self.duration, frame: last_frame };
+        for [start, end] in &mut self.edges {
+            *end = end.or(start.map(|_| last));
+        }
         let text: String = self.inputs.iter().map(|(_, text)| text.as_str()).collect();
         let found = self.mask.find_in_output(&text);
         let mut start = 0;
@@ -142,8 +146,12 @@ impl<'t> Timeline<'t> {
 
     /// Returns the data as JSON in at most `limit` bytes, shortened as far as necessary.
     pub(super) fn data(&self, notes: &mut Vec<String>, limit: usize) -> Value {
-        let mut sizes =
-            Sizes { steps: STEPS_MAX, marks: MARKS_MAX, text: TEXT_CHARS, name: NAME_CHARS };
+        let mut sizes = Sizes {
+            steps: self.trace.steps.len().min(STEPS_MAX),
+            marks: MARKS_MAX,
+            text: TEXT_CHARS,
+            name: NAME_CHARS,
+        };
         loop {
             let data = self.data_of(sizes);
             let is_smallest = sizes.steps <= 1 && sizes.text <= 1;

@@ -15,6 +15,8 @@ const BLOCKS_KEPT = 4;
 const POSITIONS = 400;
 // Equal rows that are shown around changed ones.
 const CONTEXT = 3;
+// Columns of the sign and the number before a row of a comparison, and a blank one.
+const SIGN_COLUMNS = 6;
 
 const times = [];
 for (const after of data.times) times.push((times.at(-1) ?? 0) + after);
@@ -81,11 +83,10 @@ function keyOf({ runs, styles }) {
 function cssColor(code) {
   if (code < 16) return `var(--c${code})`;
   if (code >= 256) return `#${(code - 256).toString(16).padStart(6, "0")}`;
+  if (code >= 232) return `rgb(${Array(3).fill(8 + 10 * (code - 232))})`;
   const level = (n) => (n === 0 ? 0 : 55 + 40 * n);
   const n = code - 16;
-  const rgb =
-    code < 232 ? [level(Math.floor(n / 36)), level(Math.floor(n / 6) % 6), level(n % 6)] : Array(3).fill(8 + 10 * (code - 232));
-  return `rgb(${rgb})`;
+  return `rgb(${[level(Math.floor(n / 36)), level(Math.floor(n / 6) % 6), level(n % 6)]})`;
 }
 
 const LINES = ["", "solid", "double", "wavy", "dotted", "dashed"];
@@ -140,8 +141,12 @@ function cursorOf({ row, col, flags }) {
 function showScreen(screen, changed = new Set()) {
   const rows = make("div");
   rows.id = "rows";
+  // A background on most rows would change how the screen looks.
+  const isTinted = changed.size <= screen.rows.length / 4;
   screen.rows.forEach((row, i) => {
-    const element = make("div", changed.has(i) ? "row changed" : "row");
+    const element = make("div", "row");
+    element.classList.toggle("changed", changed.has(i));
+    element.classList.toggle("tinted", changed.has(i) && isTinted);
     fill(element, row);
     rows.append(element);
   });
@@ -157,7 +162,7 @@ function prepare(screen) {
   set("--own-fg", fg);
   set("--own-bg", bg);
   set("--term-cursor", cursor);
-  area.style.setProperty("--cols", screen.size[0]);
+  area.style.setProperty("--width", screen.size[0]);
   area.classList.toggle("reverse", (screen.flags & 8) !== 0);
   area.classList.remove("diff");
   $("window").textContent = screen.title || "\u00a0";
@@ -224,10 +229,12 @@ function showComparison(before, after) {
   endGap();
   prepare(after);
   $("screen").classList.add("diff");
+  $("screen").style.setProperty("--width", Math.max(before.size[0], after.size[0]) + SIGN_COLUMNS);
   if (lines.every(([kind]) => kind === "same")) {
     const moved = before.row !== after.row || before.col !== after.col;
+    const place = ({ row, col }) => `row ${row + 1}, column ${col + 1}`;
     const text = moved
-      ? `No row changed; the cursor moved from row ${before.row + 1}, column ${before.col + 1} to row ${after.row + 1}, column ${after.col + 1}.`
+      ? `No row changed; the cursor moved from ${place(before)} to ${place(after)}.`
       : "Nothing changed.";
     replaceScreen(make("p", "empty", text));
   } else {
@@ -323,11 +330,11 @@ function goToStep(number, mode = state.mode === "time" ? "after" : state.mode) {
   const at = mode === "before" ? step.start : (step.end ?? step.start);
   if (at !== null) setTime(at);
   show();
-  document.querySelector(`.step[data-step="${index}"]`).scrollIntoView({ block: "nearest" });
 }
 
 function stop() {
   state.playing = null;
+  $("what").setAttribute("aria-live", "polite");
   $("play").textContent = "▶";
   $("play").setAttribute("aria-label", "Play");
 }
@@ -336,6 +343,7 @@ function play() {
   if (times.length === 0) return;
   if (state.now >= duration) setTime(0);
   state.playing = performance.now();
+  $("what").setAttribute("aria-live", "off");
   $("play").textContent = "❚❚";
   $("play").setAttribute("aria-label", "Pause");
   requestAnimationFrame(tick);
@@ -365,7 +373,8 @@ function listSteps() {
     if (key !== place || items === null) {
       const group = make("div");
       if (step.file !== null) {
-        const source = make("p", "source", `${step.file}:${step.line}`);
+        const source = make("p", "source");
+        source.append(make("span", "file", `${step.file}:${step.line}`));
         if (step.source) source.append(make("span", "line", step.source));
         group.append(source);
       }
@@ -396,7 +405,9 @@ function select(index) {
   state.step = index;
   const step = steps[index];
   document.querySelector(".step[aria-current]")?.removeAttribute("aria-current");
-  document.querySelector(`.step[data-step="${index}"]`).setAttribute("aria-current", "step");
+  const button = document.querySelector(`.step[data-step="${index}"]`);
+  button.setAttribute("aria-current", "step");
+  scrollTo(document.querySelector("nav"), button);
   $("name").textContent = step.name;
   const facts = [
     ["Result", step.passed ? "passed" : "failed", step.passed ? "" : "bad"],
@@ -419,6 +430,14 @@ function select(index) {
   band.style.left = `calc(8px + (100% - 16px) * ${(step.start ?? 0) / (duration || 1)})`;
   band.style.width = `calc((100% - 16px) * ${(end - (step.start ?? 0)) / (duration || 1)})`;
   if ($("raw").open) setRange("step");
+}
+
+/** Scrolls a list, but not the page, until an item is visible. */
+function scrollTo(list, item) {
+  const [outer, inner] = [list.getBoundingClientRect(), item.getBoundingClientRect()];
+  const head = list.querySelector("h2").offsetHeight;
+  if (inner.top < outer.top + head) list.scrollTop -= outer.top + head - inner.top;
+  if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
 }
 
 function timeOf({ start, end }) {
@@ -461,7 +480,14 @@ function addTicks() {
 
 // ---- Raw bytes
 
-const SEQUENCES = /(\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?|[\x00-\x1f\x7f-\x9f]+)/u;
+const SEQUENCES = new RegExp(
+  [
+    "(\\x1b\\[[0-?]*[ -/]*[@-~]", // CSI
+    "\\x1b[\\]PX^_][^\\x07\\x1b]*(?:\\x07|\\x1b\\\\)?", // strings
+    "\\x1b[ -/]*[0-~]?",
+    "[\\x00-\\x1a\\x1c-\\x1f\\x7f-\\x9f]+)",
+  ].join("|"),
+);
 const NAMES = { "\x1b": "\\e", "\n": "\\n\n", "\r": "\\r", "\t": "\\t", "\x07": "\\a", "\b": "\\b", "\\": "\\\\" };
 
 /** Returns a text in which all characters are visible. */
@@ -511,7 +537,8 @@ async function showRaw(from, to) {
       }
     }
     const rest = cut || length > RAW_SHOWN_MAX ? "; the rest is left out: select less time" : "";
-    $("raw-state").textContent = `${count} events, ${Math.min(length, RAW_SHOWN_MAX)} characters${rest}`;
+    const events = count === 1 ? "1 event" : `${count} events`;
+    $("raw-state").textContent = `${events}, ${Math.min(length, RAW_SHOWN_MAX)} characters${rest}`;
   } catch (error) {
     if (turn === rawTurn) $("raw-state").textContent = `The raw bytes cannot be unpacked: ${error.message}`;
   }
@@ -558,6 +585,11 @@ function onKey(event) {
 function start() {
   setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   $("theme").onclick = () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+  $("light").onclick = () => {
+    const isLight = $("terminal").dataset.theme !== "light";
+    $("terminal").dataset.theme = isLight ? "light" : "dark";
+    $("light").setAttribute("aria-pressed", String(isLight));
+  };
   $("title").textContent = data.title;
   $("verdict").textContent = data.failed === null ? "passed" : "failed";
   $("verdict").className = $("verdict").textContent;
