@@ -245,7 +245,8 @@ impl Terminal {
     }
 }
 
-/// Starts a wait until the program is at rest, or for the time after which a program that never rests counts as settled.
+/// Starts a wait until the program is at rest, or for the time after which a program that never rests counts as
+/// settled.
 async fn start_rest(
     handle: &Handle,
     request: JudgedRequest,

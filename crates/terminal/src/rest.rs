@@ -1,7 +1,7 @@
 //! Waits until a program is at rest before it gets more input.
 //!
-//! Input sets the mark after which waits count. If the program still draws its reaction to the input before, that output
-//! counts as a reaction to the new input. So a test, which types as fast as the terminal takes it, waits first.
+//! Input sets the mark after which waits count. If the program still draws its reaction to the input before, that
+//! output counts as a reaction to the new input. So a test, which types as fast as the terminal takes it, waits first.
 
 use std::time::Duration;
 

@@ -15,8 +15,8 @@
 //!
 //! [`bin!`] starts a binary of the package under test, [`program`] another program, and [`shell`] a shell, each in an
 //! environment that is the same on every machine ([`Builder`]). A [`Terminal`] takes input and waits for an
-//! [`Expectation`]. By default an expectation counts only what happened since the last input, so stale text and the echo
-//! of the input do not match. There is nothing to sleep for.
+//! [`Expectation`]. By default an expectation counts only what happened since the last input, so stale text and the
+//! echo of the input do not match. There is nothing to sleep for.
 //!
 //! A [`Failure`] shows the expectation, the screen, what changed since the last input, and the line of the test. No
 //! process outlives a test: a process that would is killed and fails the test ([`Terminal::close`]).
