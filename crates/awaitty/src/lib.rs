@@ -11,6 +11,7 @@ pub mod cli;
 pub mod client;
 pub mod daemon;
 pub mod demo;
+mod export;
 pub mod files;
 pub mod http;
 pub mod mcp;

@@ -179,6 +179,41 @@ impl Secrets {
         }
     }
 
+    /// Splits a text into parts without secrets (`Ok`) and the names of the secrets between them (`Err`).
+    pub(crate) fn split<'t>(
+        &'t self,
+        text: &'t str,
+    ) -> impl Iterator<Item = Result<&'t str, &'t str>> {
+        let mut rest = text;
+        let mut name: Option<&'t str> = None;
+        std::iter::from_fn(move || {
+            if let Some(name) = name.take() {
+                return Some(Err(name));
+            }
+            let found = self.by_name.iter().filter_map(|(name, secret)| {
+                Some((rest.find(&secret.value)?, std::cmp::Reverse(secret.value.len()), name))
+            });
+            let Some((at, length, found)) = found.min() else {
+                return Some(Ok(std::mem::take(&mut rest))).filter(|part| *part != Ok(""));
+            };
+            let part = &rest[..at];
+            rest = &rest[at + length.0..];
+            if part.is_empty() {
+                return Some(Err(found));
+            }
+            name = Some(found);
+            Some(Ok(part))
+        })
+    }
+
+    /// Returns secrets for a test.
+    #[cfg(test)]
+    pub(crate) fn of<'s>(values: impl IntoIterator<Item = (&'s str, &'s str)>) -> Secrets {
+        let secret = |value: &str| Secret { value: value.to_owned(), only: Vec::new() };
+        let named = values.into_iter().map(|(name, value)| (name.to_owned(), secret(value)));
+        Secrets { by_name: named.collect() }
+    }
+
     fn add(&mut self, name: &str, value: String, only: Vec<String>) -> anyhow::Result<()> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         ensure!(
@@ -350,6 +385,16 @@ mod tests {
             assert!(error.contains(message), "{name}: {error}");
             assert!(!error.contains("hunter2"), "{name}: {error}");
         }
+    }
+
+    #[test]
+    fn a_text_is_split_at_secrets() {
+        let secrets = Secrets::of([("A", "pass"), ("B", "password")]);
+        let split = |text| secrets.split(text).collect::<Vec<_>>();
+        assert_eq!(split("no secret"), [Ok("no secret")]);
+        assert_eq!(split("x password!"), [Ok("x "), Err("B"), Ok("!")], "the longer one");
+        assert_eq!(split("passpass"), [Err("A"), Err("A")]);
+        assert_eq!(split(""), []);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 pub use awaitty_terminal::terminals::*;
 use serde_json::Value;
 
+use crate::export::Logs;
 use crate::files::AllowedDirectories;
 use crate::operator::Policy;
 use crate::policy::limits;
@@ -46,6 +47,7 @@ pub struct Sessions {
     policy: Policy,
     secrets: Secrets,
     directories: AllowedDirectories,
+    pub(crate) logs: Logs,
 }
 
 impl Default for Sessions {
@@ -72,7 +74,8 @@ impl Sessions {
             rules: Arc::new(policy.clone()),
             tmux_servers,
         });
-        Sessions { terminals: Arc::new(terminals), policy, secrets, directories }
+        let logs = Logs::default();
+        Sessions { terminals: Arc::new(terminals), policy, secrets, directories, logs }
     }
 
     /// Returns the policy of the operator.
@@ -88,6 +91,16 @@ impl Sessions {
     /// Returns the directories in which files may be written.
     pub fn directories(&self) -> &AllowedDirectories {
         &self.directories
+    }
+
+    /// Returns the declared secrets.
+    pub(crate) fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// Returns whether a text has the value of a declared secret.
+    pub(crate) fn has_secret(&self, text: &str) -> bool {
+        self.secrets.split(text).any(|part| part.is_err())
     }
 
     /// Removes the values of declared secrets from texts.

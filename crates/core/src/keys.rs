@@ -240,6 +240,20 @@ impl Key {
     }
 }
 
+/// Writes the name that [`Key::parse`] reads, such as `ctrl+alt+x`.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (bit, name) in [(CTRL, "ctrl+"), (ALT, "alt+"), (SHIFT, "shift+"), (META, "meta+")] {
+            f.write_str(if self.modifiers & bit != 0 { name } else { "" })?;
+        }
+        match &self.name {
+            KeyName::Char(c) => write!(f, "{c}"),
+            KeyName::Function(n) => write!(f, "f{n}"),
+            KeyName::Named(name) => f.write_str(name),
+        }
+    }
+}
+
 /// Splits the name of a key into its modifiers and the rest: `ctrl+alt+x`, `Ctrl-Alt-x`, `C-M-x`, `^X`. Returns `None`
 /// for an unknown modifier.
 fn split_modifiers(text: &str) -> Option<(u8, &str)> {

@@ -85,7 +85,12 @@ fn command(tool: &Tool) -> Command {
         let Some(field) = properties(&tool.input).get(*name) else { continue };
         command = command.arg(positional(tool, name, field));
     }
-    command.args(flags(tool).into_iter().map(|(path, field)| flag(&path, field)))
+    let flags = flags(tool).into_iter().map(|(path, field)| {
+        let is_file = name == "export_session" && path == "path";
+        let flag = flag(&path, field);
+        if is_file { flag.short('o').value_name("FILE") } else { flag }
+    });
+    command.args(flags)
 }
 
 /// Calls a tool with parsed arguments and prints the result. Returns the exit status.
@@ -138,6 +143,9 @@ fn try_call(tool: &Tool, matches: &ArgMatches) -> io::Result<i32> {
         }
         "save_recording" => {
             return saved::recording(&mut client, arguments, matches.get_flag("--force"), as_json);
+        }
+        "export_session" => {
+            return saved::test(&mut client, arguments, matches.get_flag("--force"), as_json);
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Writes screenshots and recordings to files of the caller, with the permissions and in the working directory of the
+//! Writes screenshots, recordings and tests to files of the caller, with the permissions and in the working directory of the
 //! caller instead of the server's.
 
 use std::fs::File;
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{exit, print, status, write};
 use crate::client::Client;
+use crate::export::Target;
 use crate::record::{self, Format};
 
 /// Takes a screenshot, and writes it to a file or to standard output, unless that is a terminal.
@@ -87,6 +88,40 @@ pub(super) fn recording(
     }
     print(&result, as_json)?;
     Ok(status(&result))
+}
+
+/// Writes a session as a test, to a file or to standard output.
+pub(super) fn test(
+    client: &mut Client,
+    mut arguments: Value,
+    is_forced: bool,
+    as_json: bool,
+) -> io::Result<i32> {
+    let path = take_path(&mut arguments)?;
+    if let Ok(target) = Target::choose(arguments["as"].as_str(), path.as_deref()) {
+        arguments["as"] = json!(target.name());
+    }
+    arguments["whole"] = json!(true);
+    let mut result = client.call("export_session", &arguments, &mut |_| {})?;
+    let Some(test) = result.structured["test"].as_str().map(str::to_owned) else {
+        print(&result, as_json)?;
+        return Ok(status(&result));
+    };
+    match &path {
+        Some(path) => {
+            create(path, is_forced)?.write_all(test.as_bytes())?;
+            if let Some(fields) = result.structured.as_object_mut() {
+                fields.remove("test");
+            }
+            result.structured["path"] = json!(path);
+            let steps = &result.structured["steps"];
+            result.text = format!("{steps} steps in {}", path.display());
+            print(&result, as_json)?;
+        }
+        None if as_json => print(&result, true)?,
+        None => write(test.as_bytes())?,
+    }
+    Ok(exit::MET)
 }
 
 /// Removes the path from the server's arguments and makes it absolute.

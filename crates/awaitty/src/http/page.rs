@@ -22,6 +22,7 @@ use super::control::{Viewers, give_back};
 use super::guard::{Guard, TokenAccess};
 use super::live::Viewer;
 use super::{refuse, token};
+use crate::export::{self, Act};
 use crate::mcp::Host;
 use crate::operator::{AuditEntry, Who};
 use crate::sessions::wall_clock_ms;
@@ -295,17 +296,20 @@ async fn input(
             let sessions = &page.host.sessions;
             let entry = sessions.find(Some(&request.session_id)).await?;
             sessions.policy().check_typing(&entry.names())?;
-            let people = entry.people.clone();
+            export::before_input(sessions, &entry).await;
+            let (sessions, at) = (Arc::clone(sessions), Arc::clone(&entry));
             let sent = entry.handle.call(move |driver| {
-                if !driver.is_controlled_by(&request.viewer) {
+                let ControlRequest { params, viewer, .. } = request;
+                if !driver.is_controlled_by(&viewer) {
                     return Err(not_in_control());
                 }
-                let typed = request.params.encode(driver.session().screen());
-                let is_hidden_line = driver.reads_secret() && typed.contains('\r');
+                let typed = params.encode(driver.session().screen());
+                let is_hidden = driver.reads_secret();
                 driver.send_as_person(typed.as_bytes(), &typed)?;
-                if is_hidden_line {
-                    people.note_typed();
+                if is_hidden && typed.contains('\r') {
+                    at.people.note_typed();
                 }
+                export::note_page_input(&sessions, &at, &params.data, &params.paste, is_hidden);
                 Ok(json!({}))
             });
             sent.await.ok_or_else(ToolError::gone)?
@@ -339,7 +343,10 @@ async fn resize(
             if is_controlled.await != Some(true) {
                 return Err(not_in_control());
             }
-            tools::resize_session::resize(&entry, request.params.cols, request.params.rows).await?;
+            let ResizeParams { cols, rows } = request.params;
+            export::before_input(sessions, &entry).await;
+            tools::resize_session::resize(&entry, cols, rows).await?;
+            sessions.logs.add(&entry.id, Act::Resized { cols, rows });
             Ok(json!({}))
         },
     )

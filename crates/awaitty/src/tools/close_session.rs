@@ -8,6 +8,7 @@ use super::params::duration;
 use super::spec::{CommandSpec, Effect, ToolSpec, Waits};
 use super::writable::ensure_not_controlled;
 use super::{Context, Tool, ToolResult};
+use crate::export::Act;
 use crate::policy;
 use crate::sessions::Ending;
 use awaitty_terminal::platform::processes::Survivor;
@@ -109,7 +110,14 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
         Some(_) if !params.kill => Ending::Detach,
         _ => Ending::Kill(signal, grace),
     };
+    let is_running = entry.handle.call(exit_of).await == Some(None);
+    if is_running {
+        context.sessions.logs.add(&entry.id, Act::Closed);
+    }
     let survivors = context.sessions.close(&entry, ending, params.keep).await;
+    if !params.keep {
+        context.sessions.logs.remove(&entry.id);
+    }
     let exit = entry.handle.call(exit_of).await.flatten();
     let exit = ExitOutput::from(exit);
     let mut text = format!("[{}] closed{}", entry.label(), exit.words());

@@ -57,6 +57,11 @@ impl CommandSummary {
         }
     }
 
+    /// Returns the id of the command.
+    pub(super) fn id(&self) -> Option<u64> {
+        self.command_id
+    }
+
     /// Returns the id and directory as text, with leading spaces.
     pub(super) fn words(&self) -> String {
         let id = self.command_id.map_or_else(String::new, |id| format!(" command_id={id}"));

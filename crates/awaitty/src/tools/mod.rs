@@ -4,6 +4,7 @@ mod close_session;
 mod command_line;
 mod command_output;
 mod exit;
+mod export_session;
 mod lines;
 pub(crate) mod list_sessions;
 mod mouse;
@@ -256,8 +257,9 @@ const DESCRIBED_CHARS: usize = 80;
 
 /// All tools, sorted by name. Each is created at its first use: its schemas take longer than most calls, and a command
 /// line needs only one of them.
-static ALL: [(&ToolSpec, LazyLock<Tool>); 19] = [
+static ALL: [(&ToolSpec, LazyLock<Tool>); 20] = [
     (&close_session::SPEC, LazyLock::new(close_session::tool)),
+    (&export_session::SPEC, LazyLock::new(export_session::tool)),
     (&list_sessions::SPEC, LazyLock::new(list_sessions::tool)),
     (&read_output::SPEC, LazyLock::new(read_output::tool)),
     (&resize_session::SPEC, LazyLock::new(resize_session::tool)),

@@ -6,6 +6,7 @@ use awaitty_core::{Mouse, MouseAction, Pattern, Screen, Selection, spans_on_scre
 use serde::Deserialize;
 
 use super::params::pattern;
+use crate::export::{Place, Pointer, escape};
 use crate::text;
 use awaitty_terminal::ToolError;
 
@@ -84,6 +85,31 @@ impl MouseInput {
         Ok(MouseInput { place: MousePlace::new(param)?, button, actions })
     }
 
+    /// Returns the use of the mouse as the log of the session has it.
+    pub(super) fn pointer(&self, screen: &Screen) -> Pointer {
+        let place = match &self.place {
+            MousePlace::Text(pattern) => Place::Text(pattern.text().to_owned()),
+            MousePlace::Cell { row, col } => {
+                Place::Cell { row: row + 1, col: col + 1, pattern: text_at(*row, *col, screen) }
+            }
+        };
+        let button = match self.button {
+            0 => "left",
+            1 => "middle",
+            2 => "right",
+            64 => "wheel_up",
+            65 => "wheel_down",
+            _ => "none",
+        };
+        let action = match self.actions[..] {
+            [MouseAction::Press] => "press",
+            [MouseAction::Release] => "release",
+            [MouseAction::Move] => "move",
+            _ => "click",
+        };
+        Pointer { place, button, action }
+    }
+
     /// Returns the events for the current screen.
     pub(super) fn events(&self, screen: &Screen) -> Result<Vec<Mouse>, ToolError> {
         let (row, col) = match &self.place {
@@ -113,6 +139,17 @@ impl MousePlace {
             )),
         }
     }
+}
+
+/// Returns a pattern whose only match on the screen contains a cell: that of the word, or of the words around it.
+fn text_at(row: usize, col: usize, screen: &Screen) -> Option<String> {
+    let is_here = |span: &Selection| span.row == row && (span.from..span.to).contains(&col);
+    [r"\w+", r"\S+", r"\S+(?: \S+)*"].into_iter().find_map(|part| {
+        let parts = spans_on_screen(&Pattern::new(part, "").ok()?, screen);
+        let found = escape(&parts.into_iter().find(is_here)?.text);
+        let matches = spans_on_screen(&Pattern::new(&found, "").ok()?, screen);
+        (matches.len() == 1).then_some(found)
+    })
 }
 
 /// Returns the cell in the middle of the only match on the screen.
@@ -173,6 +210,18 @@ mod tests {
         assert_eq!(at("move", None), Ok("\x1b[<35;3;2M".to_owned()));
         assert_eq!(at("move", Some("left")), Ok("\x1b[<32;3;2M".to_owned()));
         assert_eq!(at("click", None), Ok("\x1b[<0;3;2M\x1b[<0;3;2m".to_owned()));
+    }
+
+    #[test]
+    fn a_click_on_a_cell_is_logged_with_the_text_there() {
+        let mut screen = Screen::new(40, 5, 0);
+        screen.feed(b"yes no\r\n[ OK ] yes you");
+        let at = |row, col| text_at(row, col, &screen);
+        assert_eq!(at(0, 4).as_deref(), Some("no"));
+        assert_eq!(at(1, 0).as_deref(), Some(r"\["));
+        assert_eq!(at(1, 2).as_deref(), Some("OK"));
+        assert_eq!(at(1, 7).as_deref(), Some(r"\[ OK \] yes you"), "`yes` occurs twice");
+        assert_eq!(at(3, 3), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::wait_call::start;
 use super::wait_params::WaitParam;
 use super::writable::ensure_not_controlled;
 use super::{Context, Tool, ToolResult};
+use crate::export::{self, Act};
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
 
@@ -63,7 +64,9 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
     ensure_not_controlled(&context, &entry).await?;
     let before = entry.handle.call(|driver| driver.session().frame().seq()).await;
     let before = before.ok_or_else(ToolError::gone)?;
+    export::before_input(&context.sessions, &entry).await;
     let seq = resize(&entry, cols, rows).await?;
+    context.sessions.logs.add(&entry.id, Act::Resized { cols, rows });
     let (wait, text) = match request {
         Some(mut request) => {
             // The program reacts to the new size and not to input, so the default anchor is the frame before it.

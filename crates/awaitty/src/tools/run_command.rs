@@ -15,6 +15,7 @@ use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_for_command::{start, wait};
 use super::writable::{ensure_not_controlled, ensure_writable};
 use super::{Context, Tool, ToolResult};
+use crate::export::{self, Act, Ran};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
@@ -102,7 +103,12 @@ pub(super) async fn deliver(
     ensure_writable(context, entry, false, false).await?;
     // A later wait_for_command may return more of the output.
     let chars = output_limit.chars().max(policy::limits().result_chars);
-    CommandRequest { command, chars, bootstrap }.deliver(entry).await
+    export::before_input(&context.sessions, entry).await;
+    let request = CommandRequest { command, chars, bootstrap };
+    let id = request.deliver(entry).await?;
+    let ran = Ran { command: request.command, id: id.0, end: None };
+    context.sessions.logs.add(&entry.id, Act::Ran(ran));
+    Ok(id)
 }
 
 /// A command to run.

@@ -12,6 +12,7 @@ use super::send_input::{Output, Params, Sent, send_result, then_wait};
 use super::wait_for_command;
 use super::wait_params::WaitRequest;
 use super::{Context, ToolResult};
+use crate::export;
 use crate::policy;
 use crate::secrets::Secret;
 use crate::sessions::Entry;
@@ -147,6 +148,7 @@ pub(super) async fn ask_person(
         }
     }
     drop(question);
+    export::note_secret(&context.sessions, entry, name);
     let before =
         entry.handle.call(|driver| driver.session().anchor_seq(awaitty_core::Since::Input));
     let before = before.await.ok_or_else(ToolError::gone)?;

@@ -18,6 +18,7 @@ use super::wait_call::{act, show_screen, start};
 use super::wait_params::{WaitParam, WaitRequest};
 use super::writable::{ensure_not_controlled, ensure_writable};
 use super::{Context, Tool, ToolResult};
+use crate::export::{self, Act};
 use crate::secrets::Secret;
 use crate::sessions::{Entry, Sessions};
 use crate::text;
@@ -95,8 +96,8 @@ pub(super) struct Output {
 
 /// Input before it is encoded for the modes of the terminal.
 pub(super) enum Item {
-    /// A secret, typed while echo is off.
-    Secret(Secret),
+    /// A secret with its name, typed while echo is off.
+    Secret(String, Secret),
     /// The text of `input`, sent in one write.
     Input(String),
     /// Text in an entry of `keys`.
@@ -130,7 +131,7 @@ fn items(sessions: &Sessions, params: &Params) -> Result<Vec<Item>, ToolError> {
     let mut items = Vec::new();
     if let Some(name) = &params.secret {
         let secret = sessions.secret(name).ok_or_else(|| not_declared(name))?;
-        items.push(Item::Secret(secret.clone()));
+        items.push(Item::Secret(name.clone(), secret.clone()));
         if params.input.is_none() && params.keys.is_empty() {
             // A secret alone is a password prompt, which needs Enter.
             items.push(Item::Input("\r".to_owned()));
@@ -161,7 +162,7 @@ fn encode(items: &[Item], screen: &Screen) -> Result<(Vec<Part>, String), ToolEr
     let (mut parts, mut echo) = (Vec::new(), String::new());
     for item in items {
         let (bytes, kind) = match item {
-            Item::Secret(secret) => (secret.value().as_bytes().to_vec(), PartKind::Text),
+            Item::Secret(_, secret) => (secret.value().as_bytes().to_vec(), PartKind::Text),
             Item::Input(text) | Item::Typed(text) => {
                 // Enter is a carriage return, which the line discipline may convert.
                 let typed = text.replace("\r\n", "\r").replace('\n', "\r");
@@ -216,24 +217,27 @@ impl Sent {
     }
 }
 
+/// Sends input to a session, and adds it to its log.
 pub(super) fn send(
     context: &Context,
+    entry: &Entry,
     driver: &mut Driver,
     items: &[Item],
 ) -> Result<Sent, ToolError> {
     let secret = items.iter().find_map(|item| match item {
-        Item::Secret(secret) => Some(secret),
+        Item::Secret(_, secret) => Some(secret),
         _ => None,
     });
     if let Some(secret) = secret {
         check_reader(driver, secret)?;
     }
-    if driver.reads_secret() {
+    let is_hidden = driver.reads_secret();
+    if is_hidden {
         context.is_typed_hidden.store(true, Ordering::Relaxed);
     }
     let (parts, echo) = encode(items, driver.session().screen())?;
-    let is_hidden_line =
-        driver.reads_secret() && parts.iter().any(|part| part.bytes.contains(&b'\r'));
+    let is_hidden_line = is_hidden && parts.iter().any(|part| part.bytes.contains(&b'\r'));
+    let acts: Vec<Act> = items.iter().map(|item| item.act(driver.session().screen())).collect();
     let sent = driver.send_parts(parts, &echo);
     // The length of a secret must not be in the result or in an error.
     let bytes = match (sent, secret) {
@@ -245,8 +249,24 @@ pub(super) fn send(
         }
         (sent, secret) => sent? - secret.map_or(0, |secret| secret.value().len()),
     };
+    for act in acts {
+        export::add_input(&context.sessions, entry, act, is_hidden);
+    }
     let before = driver.session().anchor_seq(awaitty_core::Since::Input);
     Ok(Sent { bytes, before, is_hidden_line })
+}
+
+impl Item {
+    /// Returns the item as the log of the session has it.
+    fn act(&self, screen: &Screen) -> Act {
+        match self {
+            Item::Secret(name, _) => Act::Secret(Some(name.clone())),
+            Item::Input(text) | Item::Typed(text) => Act::Typed(text.clone()),
+            Item::Pasted(text) => Act::Pasted(text.clone()),
+            Item::Key(key) => Act::Pressed(key.to_string()),
+            Item::Mouse(input) => Act::Pointed(input.pointer(screen)),
+        }
+    }
 }
 
 /// Sends input to a session. A hidden line answers the question that an attached person is asked.
@@ -256,7 +276,7 @@ fn send_to(
     driver: &mut Driver,
     items: &[Item],
 ) -> Result<Sent, ToolError> {
-    let sent = send(context, driver, items)?;
+    let sent = send(context, entry, driver, items)?;
     if sent.is_hidden_line {
         entry.people.note_typed();
     }
@@ -306,6 +326,7 @@ pub(super) async fn perform(
     if params.secret.is_some() {
         wait_for_reader(entry).await?;
     }
+    export::before_input(&context.sessions, entry).await;
     if params.submit {
         return run_submit(context, entry, params, request, mode).await;
     }

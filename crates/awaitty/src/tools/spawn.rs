@@ -17,6 +17,7 @@ use super::spec::{CommandSpec, Effect, ToolSpec};
 use super::wait_call::start;
 use super::wait_params::WaitParam;
 use super::{Context, Tool, ToolResult, command_line};
+use crate::export;
 use crate::policy;
 use crate::sessions::{IfExists, Place, Record, SpawnSpec, Spawned};
 use awaitty_terminal::ToolError;
@@ -239,6 +240,7 @@ async fn run(context: Context, mut params: Params) -> ToolResult<Output> {
         (None, _, _) => return Err(ToolError::missing("command")),
     };
     let Spawned { entry, is_reused, survivors } = spawned;
+    export::forget_closed(&context.sessions);
     let size = entry.handle.call(|driver| {
         let screen = driver.session().screen();
         (screen.cols(), screen.rows())

@@ -98,11 +98,14 @@ pub(super) async fn submit(
 ) -> Result<(Sent, SubmitResult), ToolError> {
     let text = text.trim_end_matches(['\r', '\n']).to_owned();
     let items = if text.is_empty() { Vec::new() } else { vec![Item::Pasted(text.clone())] };
-    let of_call = context.clone();
+    let (of_call, at) = (context.clone(), Arc::clone(entry));
     let typed = entry.handle.call(move |driver| -> Result<_, ToolError> {
         let before = Arc::clone(driver.session().frame());
-        let sent =
-            if items.is_empty() { Sent::nothing(&before) } else { send(&of_call, driver, &items)? };
+        let sent = if items.is_empty() {
+            Sent::nothing(&before)
+        } else {
+            send(&of_call, &at, driver, &items)?
+        };
         Ok((sent, before))
     });
     let (mut sent, before) = typed.await.ok_or_else(ToolError::gone)??;
@@ -113,10 +116,10 @@ pub(super) async fn submit(
             None => return Ok((sent, SubmitResult::Closed)),
         }
     }
-    let of_call = context.clone();
+    let (of_call, at) = (context.clone(), Arc::clone(entry));
     let entered = entry.handle.call(move |driver| -> Result<_, ToolError> {
         let before = TerminalState::of(driver);
-        let sent = send(&of_call, driver, &[Item::Typed("\r".to_owned())])?;
+        let sent = send(&of_call, &at, driver, &[Item::Typed("\r".to_owned())])?;
         Ok((before, sent.bytes))
     });
     let (before, bytes) = entered.await.ok_or_else(ToolError::gone)??;

@@ -13,6 +13,8 @@ use super::state::StateOutput;
 use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wait_params::{self, WaitRequest};
 use super::{Context, ToolResult};
+use crate::access::Caller;
+use crate::export::{self, Act};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::terminal::{Driver, Ends, RunningWait};
@@ -57,7 +59,36 @@ pub(super) async fn act<A: Send + 'static>(
     let running = handle.start_waits(start, collect).await.ok_or_else(ToolError::gone)??;
     let (acted, seq, mode) = receiver.await.map_err(|_| ToolError::gone())?;
     let call = WaitCall { request, seq, mode };
-    Ok((acted, wait(context, entry, running, &call).await?))
+    let result = wait(context, entry, running, &call).await?;
+    note(context, entry, request, &result.0).await;
+    Ok((acted, result))
+}
+
+/// Adds a wait of a user that was met to the log of the session.
+async fn note(context: &Context, entry: &Arc<Entry>, request: &WaitRequest, output: &WaitOutput) {
+    if output.outcome != Some("met") || context.caller != Caller::User {
+        return;
+    }
+    if output.met_by == Some("channel") || request.conditions.is_empty() {
+        if let Some(channel) = &request.channel {
+            context.sessions.logs.add(&entry.id, Act::Signalled(channel.channel.name.clone()));
+        }
+        return;
+    }
+    let is_met = |condition: &&Condition| {
+        output.met_by.is_none() || wait_params::name(condition) == output.met_by
+    };
+    match request.conditions.iter().find(is_met) {
+        Some(Condition::Command(_) | Condition::LastCommand { .. }) => {
+            let id = output.command.id();
+            export::ended_command(&context.sessions, entry, id, output.exit.exit_code);
+        }
+        Some(condition) => {
+            let (since, timeout) = (request.since, request.timeout);
+            export::note_wait(&context.sessions, entry, condition, since, timeout).await;
+        }
+        None => {}
+    }
 }
 
 /// A call that waits.

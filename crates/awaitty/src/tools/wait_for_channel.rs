@@ -15,6 +15,8 @@ use super::params::timeout;
 use super::pending::Retry;
 use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::{Context, Tool, ToolResult};
+use crate::access::Caller;
+use crate::export::Act;
 use crate::operator::Policy;
 use crate::policy;
 use crate::sessions::Entry;
@@ -147,6 +149,9 @@ async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
     let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&channel.name));
     let wait = ChannelWait { channel, since, timeout };
     let output = wait_for(&context, entry.as_ref(), &wait).await?;
+    if let (Some(entry), Some("met"), Caller::User) = (&entry, output.outcome, context.caller) {
+        context.sessions.logs.add(&entry.id, Act::Signalled(wait.channel.name.clone()));
+    }
     let text = format!("[{}] {}", wait.channel.given(), summary(&output));
     Ok((output, text))
 }

@@ -13,6 +13,7 @@ use super::params::timeout;
 use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::check_wait_limit;
 use super::{Context, Tool, ToolResult};
+use crate::export;
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
@@ -106,6 +107,9 @@ pub(super) async fn wait(
     let view = view.ok_or(WaitError::NoSuchCommand(id))?;
     let left = timeout.saturating_sub(context.call_limit.unwrap_or_default());
     let result = CommandOutput::new(entry, &view, &end, output_limit, left);
+    if result.outcome == "met" {
+        export::ended_command(&context.sessions, entry, Some(id.0), result.exit.exit_code);
+    }
     let text = result.describe(entry, &view.frame);
     Ok((result, text))
 }

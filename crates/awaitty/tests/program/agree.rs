@@ -35,6 +35,7 @@ fn calls() -> Vec<Call> {
         ),
         ("wait_for_command", json!({"session_id": "b"}), "wait-for-command b"),
         ("close_session", json!({"session_id": "b"}), "close b"),
+        ("export_session", json!({"session_id": "a", "as": "rust"}), "export a --as rust"),
         ("resize_session", json!({"session_id": "a", "cols": 50, "rows": 8}), "resize a 50 8"),
     ]
 }

@@ -5,6 +5,7 @@ mod agree;
 mod channels;
 mod client;
 mod daemon;
+mod exports;
 mod flags;
 mod fuzz;
 mod http;

@@ -11,7 +11,7 @@ fn names(list: &Value) -> Vec<&str> {
 #[test]
 fn tools_flag_selects_tools() {
     let home = Home::new("choice");
-    for (choice, count) in [("all", 19), ("core", 10), ("spawn,snapshot", 2)] {
+    for (choice, count) in [("all", 20), ("core", 10), ("spawn,snapshot", 2)] {
         let mut server = Server::start(home.command().args(["mcp", "--tools", choice]));
         let list = server.request("tools/list", json!({}))["result"]["tools"].clone();
         assert_eq!(names(&list).len(), count, "{choice}");

@@ -461,3 +461,19 @@ fn page_actions_obey_the_policy_and_are_audited() {
     }
     assert!(!text.contains("my-password"), "{text}");
 }
+
+#[test]
+fn input_at_the_page_is_exported() {
+    let home = Home::new("page-export");
+    let serve = Serve::start(&home, &[]);
+    spawn(&serve, "cat");
+    let mut page = Page::open(&serve, &serve.bearer(), VIEWER, "s1");
+    page.hello();
+    assert_eq!(control(&serve, VIEWER, true).0, 200);
+    assert_eq!(typed(&serve, VIEWER, "hi\u{1b}[A\r").0, 200);
+    let body = json!({"viewer": VIEWER, "session_id": "s1", "cols": 70, "rows": 12});
+    assert_eq!(post(&serve, &serve.bearer(), "resize", &body).0, 200);
+    let exported = serve.call(&serve.bearer(), "export_session", &json!({"as": "tape"}));
+    let test = exported["structuredContent"]["test"].as_str().unwrap().to_owned();
+    assert!(test.contains("\nType \"hi\"\nUp\nEnter\nResize 70 12\n"), "{test}");
+}
