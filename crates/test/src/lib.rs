@@ -21,7 +21,17 @@
 //! A [`Failure`] shows the expectation, the screen, what changed since the last input, and the line of the test. No
 //! process outlives a test: a process that would is killed and fails the test ([`Terminal::close`]).
 //!
-//! The API blocks, and needs no runtime and no daemon. Tests may run in parallel, as threads or as processes.
+//! The API blocks, and needs no runtime and no daemon. Tests may run in parallel, as threads or as processes. In an
+//! async test, call it on a thread for blocking work (`tokio::task::spawn_blocking`).
+//!
+//! # Environment variables
+//!
+//! | variable | effect |
+//! | --- | --- |
+//! | [`AWAITTY_TEST_TRACE`](MODE_VARIABLE) | `on`, `retain-on-failure` (default) or `off`: when traces are written |
+//! | [`AWAITTY_TEST_TRACES`](DIRECTORY_VARIABLE) | their directory; default `target/awaitty-traces` |
+//! | [`AWAITTY_TEST_SLOW`](SLOW_VARIABLE) | `1` disturbs the timing, to show that no test depends on it |
+//! | [`AWAITTY_TEST_SEED`](SEED_VARIABLE) | the seed that a failure in slow mode printed, to repeat its timing |
 
 pub use awaitty_terminal as terminal;
 pub use awaitty_terminal::core::{Color, Frame};
