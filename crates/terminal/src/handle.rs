@@ -70,7 +70,8 @@ impl Terminal {
     /// Pastes text: between marks, if the program has requested them (bracketed paste). A line feed is Enter.
     ///
     /// # Errors
-    /// If the text contains the mark at the end of a paste, or as [`type_text`](Self::type_text). Nothing was sent then.
+    /// If the text contains the mark at the end of a paste, or as [`type_text`](Self::type_text). Nothing was sent
+    /// then.
     pub async fn paste(&self, text: &str) -> Result<(), ToolError> {
         if text.contains(keyboard::PASTE_END) {
             return Err(ToolError::argument(

@@ -1,7 +1,7 @@
 //! Waits until a program is at rest before it gets more input.
 //!
-//! Input sets the mark after which waits count. If the program still draws its reaction to the input before, that output
-//! counts as a reaction to the new input. So a test, which types as fast as the terminal takes it, waits first.
+//! Input sets the mark after which waits count. If the program still draws its reaction to the input before, that
+//! output counts as a reaction to the new input. So a test, which types as fast as the terminal takes it, waits first.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::error::ToolError;
 use crate::handle::Terminal;
-use crate::terminal::Driver;
+use crate::terminal::{Driver, Handle};
 
 /// The first pause between two looks at the program: the resolution of the runtime's timers.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -50,26 +50,74 @@ impl Terminal {
     /// # Errors
     /// If the terminal was closed.
     pub async fn rest(&self, limit: Duration) -> Result<bool, ToolError> {
-        let deadline = Instant::now() + limit;
-        let mut pause = PAUSE;
-        let mut before: Option<Look> = None;
-        loop {
-            // All output so far is read before each look.
-            let look = self.handle().call(|driver| Look::at(driver));
-            let look = look.await.ok_or_else(ToolError::gone)?;
-            if look.is_at_rest && before == Some(look) {
-                return Ok(true);
-            }
-            let now = Instant::now();
-            if now >= deadline {
-                return Ok(false);
-            }
-            // The second look follows at once.
-            if before.is_some() || !look.is_at_rest {
-                tokio::time::sleep_until((now + pause).min(deadline)).await;
-                pause = (2 * pause).min(PAUSE_MAX);
-            }
-            before = Some(look);
+        rest(self.handle(), limit).await
+    }
+}
+
+async fn rest(handle: &Handle, limit: Duration) -> Result<bool, ToolError> {
+    let deadline = Instant::now() + limit;
+    let mut pause = PAUSE;
+    let mut before: Option<Look> = None;
+    loop {
+        // All output so far is read before each look.
+        let look = handle.call(|driver| Look::at(driver));
+        let look = look.await.ok_or_else(ToolError::gone)?;
+        if look.is_at_rest && before == Some(look) {
+            return Ok(true);
         }
+        let now = Instant::now();
+        if now >= deadline {
+            return Ok(false);
+        }
+        // The second look follows at once.
+        if before.is_some() || !look.is_at_rest {
+            tokio::time::sleep_until((now + pause).min(deadline)).await;
+            pause = (2 * pause).min(PAUSE_MAX);
+        }
+        before = Some(look);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::fake::FakeTerminal;
+    use crate::terminal::Options;
+
+    fn start() -> (FakeTerminal, Handle) {
+        let (terminal, io) = FakeTerminal::new();
+        (terminal, Driver::start_fake(io, Options::for_tests()))
+    }
+
+    const LIMIT: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_at_rest_gets_input_at_once() {
+        let (terminal, handle) = start();
+        terminal.print("drawn");
+        let started = Instant::now();
+        assert_eq!(rest(&handle, LIMIT).await, Ok(true));
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        let text = handle.call(|driver| driver.session().frame().text()).await;
+        assert_eq!(text.as_deref(), Some("drawn"), "its output was read");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_busy_program_gets_input_at_the_limit() {
+        let (terminal, handle) = start();
+        terminal.set_busy(true);
+        let started = Instant::now();
+        assert_eq!(rest(&handle, LIMIT).await, Ok(false));
+        assert_eq!(started.elapsed(), LIMIT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_that_has_not_read_its_input_is_not_at_rest() {
+        let (terminal, handle) = start();
+        let sent = handle.call(|driver| driver.send(b"x", "")).await;
+        sent.unwrap().unwrap();
+        assert_eq!(rest(&handle, LIMIT).await, Ok(false));
+        terminal.read_input();
+        assert_eq!(rest(&handle, LIMIT).await, Ok(true));
     }
 }

@@ -24,8 +24,8 @@ pub const SIZE: (usize, usize) = (80, 24);
 ///
 /// The program inherits nothing from the environment of the test. It gets `TERM=xterm-256color`, `COLORTERM=truecolor`,
 /// `LANG=C.UTF-8`, `TZ=UTC`, a fresh temporary directory as `HOME`, [`PATH`](hermetic::PATH), and what
-/// [`env`](Builder::env) adds. It starts in the current directory, which is that of the package for cargo's tests. bash,
-/// zsh, fish and sh get the prompt `$ `.
+/// [`env`](Builder::env) adds. It starts in the current directory, which is that of the package for cargo's tests.
+/// bash, zsh, fish and sh get the prompt `$ `.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `start`"]
 pub struct Builder {

@@ -49,8 +49,8 @@ pub fn text(regex: impl Into<String>) -> Expectation {
     new(What::Text(regex.into()))
 }
 
-/// Expects that no text on the screen matches a regular expression. If none matched before the input either, the program
-/// must have come to rest, so that text that has not appeared yet does not count as gone.
+/// Expects that no text on the screen matches a regular expression. If none matched before the input either, the
+/// program must have come to rest, so that text that has not appeared yet does not count as gone.
 pub fn gone(regex: impl Into<String>) -> Expectation {
     new(What::Gone(regex.into()))
 }
@@ -113,8 +113,8 @@ impl Expectation {
         Expectation { within: Some(timeout), ..self }
     }
 
-    /// Chooses one of several matches, from 0, in the order of the rows. For [`Terminal::click`](crate::Terminal::click)
-    /// only.
+    /// Chooses one of several matches, from 0, in the order of the rows. For
+    /// [`Terminal::click`](crate::Terminal::click) only.
     pub fn nth(self, nth: usize) -> Expectation {
         Expectation { nth: Some(nth), ..self }
     }

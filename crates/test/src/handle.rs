@@ -31,8 +31,8 @@ const REST_MAX: Duration = Duration::from_secs(1);
 
 /// A program under test in a terminal. Dropping it ends the program and everything that it started.
 ///
-/// Each input and each expectation is a step. A step that fails returns a [`Failure`], and a step that passes returns the
-/// terminal, so that steps can be chained: `t.press("down")?.expect(selected("Two"))?`.
+/// Each input and each expectation is a step. A step that fails returns a [`Failure`], and a step that passes returns
+/// the terminal, so that steps can be chained: `t.press("down")?.expect(selected("Two"))?`.
 ///
 /// # Panics
 /// Dropping it panics if a process outlived the program, unless the test panics already. [`close`](Terminal::close)
@@ -465,8 +465,7 @@ impl Terminal {
 
     /// Returns whether an expectation holds within its timeout. It is no step of the test.
     pub(crate) fn is_met(&self, expectation: &Expectation) -> bool {
-        let judge =
-            |terminal| judge::judge(terminal, expectation, self.timeout).is_ok();
+        let judge = |terminal| judge::judge(terminal, expectation, self.timeout).is_ok();
         self.terminal.as_ref().is_some_and(judge)
     }
 

@@ -10,8 +10,8 @@ use crate::trace::Mask;
 /// The maximum number of changed rows that a report lists. The screen itself is above the list.
 const CHANGES_MAX: usize = 12;
 
-/// Returns a screen with a border and row numbers, and with secrets masked. A line below the row of the cursor marks its
-/// column.
+/// Returns a screen with a border and row numbers, and with secrets masked. A line below the row of the cursor marks
+/// its column.
 pub(crate) fn framed(frame: &Frame, masker: &Mask) -> String {
     let border = "─".repeat(frame.cols());
     let cursor = frame.cursor();

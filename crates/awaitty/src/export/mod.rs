@@ -25,7 +25,8 @@ use self::script::Script;
 pub(crate) use act::{Act, Place, Pointer, Ran};
 pub(crate) use log::Logs;
 pub(crate) use record::{
-    add_input, before_input, ended_command, forget_closed, note_page_input, note_secret, note_wait, script,
+    add_input, before_input, ended_command, forget_closed, note_page_input, note_secret, note_wait,
+    script,
 };
 
 /// The form of an exported test.

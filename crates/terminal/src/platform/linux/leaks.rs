@@ -1,6 +1,7 @@
 //! Finds the processes that outlive the program of a terminal: they have its tag in their environment, or are in its
-//! session. A process that has replaced its environment and created a session of its own is not found. The terminal that
-//! a process has open is no evidence: the kernel gives the device to a terminal of another process as soon as it is free.
+//! session. A process that has replaced its environment and created a session of its own is not found. The terminal
+//! that a process has open is no evidence: the kernel gives the device to a terminal of another process as soon as it
+//! is free.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
