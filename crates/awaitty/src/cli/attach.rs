@@ -11,6 +11,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use serde_json::{Value, json};
 
 use crate::client::{CallResult, Client};
+use crate::export::key_names;
 
 /// Ctrl+], which detaches.
 const DETACH: u8 = 0x1d;
@@ -150,8 +151,12 @@ fn type_into(id: &Value, draw_lock: &DrawLock) -> io::Result<AttachEnd> {
     }
 }
 
-/// Converts input to keys. A line feed becomes ctrl+j, since text with it would be sent as Enter.
+/// Converts input to keys. Keys with escape sequences go by their names, since the program may have requested other
+/// sequences for them than this terminal sends. A line feed becomes ctrl+j, since text with it would be sent as Enter.
 fn keys(typed: &str) -> Vec<Value> {
+    if let Some(names) = key_names(typed) {
+        return names.into_iter().map(Value::from).collect();
+    }
     let mut keys = Vec::new();
     for (i, part) in typed.split('\n').enumerate() {
         if i > 0 {
@@ -287,6 +292,14 @@ mod tests {
             json!({"text": "cd", "bg": "#0102ff"}),
         ];
         assert_eq!(with_sgr(&runs, 3), "\x1b[0;1;38;5;1mab\x1b[0;48;2;1;2;255mc");
+    }
+
+    #[test]
+    fn keys_with_escape_sequences_go_by_their_names() {
+        assert_eq!(keys("\x1b[A\x1bOB\x1b[3~"), ["up", "down", "delete"].map(Value::from));
+        for other in ["\x1b", "\x1bx", "\x1b[A.", "\x1b[200~a\x1b[201~", "\x1b[?1;2c"] {
+            assert_eq!(keys(other), [json!({ "text": other })]);
+        }
     }
 
     #[test]

@@ -21,6 +21,18 @@ const PASTE: (&str, &str) = ("\x1b[200~", "\x1b[201~");
 /// Reports of the focus, which are no input of a person.
 const FOCUS: [&str; 2] = ["\x1b[I", "\x1b[O"];
 
+/// Returns the names of keys, if the text consists of their escape sequences.
+pub(crate) fn key_names(typed: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    let mut rest = typed;
+    while !rest.is_empty() {
+        let (name, after) = sequence(rest)?;
+        names.push(name);
+        rest = after;
+    }
+    Some(names).filter(|names| !names.is_empty())
+}
+
 /// Splits typed text into its parts.
 pub(super) fn parts(typed: &str) -> Vec<TypedPart> {
     let mut parts = Vec::new();

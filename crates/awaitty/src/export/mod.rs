@@ -23,6 +23,7 @@ use std::path::Path;
 
 use self::script::Script;
 pub(crate) use act::{Act, Place, Pointer, Ran};
+pub(crate) use keys::key_names;
 pub(crate) use log::Logs;
 pub(crate) use record::{
     add_input, before_input, ended_command, forget_closed, note_page_input, note_secret, note_wait,

@@ -143,6 +143,7 @@ PROGRAMS = {
             ([typed("my-app"), "enter"], {"text": "Select a framework"}),
             (["down", "down"], {"change": 100}),
             (["enter"], {"text": "Select a variant"}),
+            (["enter"], {"text": "Which linter"}),
             (["enter"], {"text": "Install with npm"}),
             (["right"], {"change": 100}),
             (["enter"], {"exit": True}),
