@@ -15,4 +15,5 @@ mod page;
 mod panes;
 mod people;
 mod recordings;
+mod tapes;
 mod texts;

@@ -16,7 +16,8 @@ const PADDING: usize = 60;
 
 /// Returns the look of a tape, and warnings about settings that have no effect.
 pub(super) fn look(tape: &Tape) -> (Look, Vec<String>) {
-    let mut look = Look { font_size: FONT_SIZE, padding: PADDING, cursor_blink: true, ..Look::default() };
+    let mut look =
+        Look { font_size: FONT_SIZE, padding: PADDING, cursor_blink: true, ..Look::default() };
     let mut warnings = Vec::new();
     let (mut width, mut height) = (None, None);
     // Later settings of looks have no effect, as in VHS. The parser warns about them.
