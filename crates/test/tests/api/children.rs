@@ -16,6 +16,9 @@ fn run(test: &str, variables: &[(&str, &str)]) -> (bool, String) {
     for name in ["SLOW", "SEED", "TRACE", "TRACES"] {
         command.env_remove(format!("AWAITTY_TEST_{name}"));
     }
+    // A test that is killed leaves its temporary files.
+    let files = tempfile::tempdir().unwrap();
+    command.env("TMPDIR", files.path());
     // The report of a panic is the subject, not its backtrace.
     command.env("RUST_BACKTRACE", "0").env("INSTA_UPDATE", "no");
     let output = command.envs(variables.iter().copied()).output().unwrap();
