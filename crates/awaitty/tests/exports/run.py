@@ -26,6 +26,18 @@ PAUSE_S = 0.5  # the time for which a person reads the screen
 TEST_S = 120
 TARGETS = {"tape": "tape", "rust": "rs", "pytest": "py"}
 NODE = str(PLACE / "node_modules" / ".bin" / "node")
+MANIFEST = """[package]
+name = "exported"
+version = "0.0.0"
+edition = "2024"
+
+[workspace]
+
+[lints.rust]
+warnings = "deny"
+
+[dev-dependencies]
+"""
 LINES = "".join(f"line {word} of the text\n" for word in ["first", *["middle"] * 90, "needle", *["later"] * 90])
 
 
@@ -70,7 +82,12 @@ PROGRAMS = {
     ),
     "dialog": Program(
         ["sh", "-c", MENU],
-        [([], {"text": "cherry"}), (["down"], {"change": 100}), (["down"], {"change": 100}), (["enter"], {"exit": True})],
+        [
+            ([], {"text": "cherry"}),
+            (["down"], {"change": 100}),
+            (["down"], {"change": 100}),
+            (["enter"], {"exit": True}),
+        ],
         wanted={"picked": "c"},
     ),
     "fzf": Program(
@@ -215,8 +232,7 @@ def build_rust(place, sessions):
     (package / "src").mkdir()
     (package / "src" / "lib.rs").write_text("//! Exported tests.\n")
     dependency = f'awaitty-test = {{ path = "{ROOT}/crates/test" }}'
-    manifest = '[package]\nname = "exported"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[lints.rust]\nwarnings = "deny"\n[dev-dependencies]\n'
-    (package / "Cargo.toml").write_text(manifest + dependency + "\n")
+    (package / "Cargo.toml").write_text(MANIFEST + dependency + "\n")
     shutil.copy(ROOT / "Cargo.lock", package)
     for session in sessions:
         shutil.copy(place / session / f"{session}.rs", package / "tests")
