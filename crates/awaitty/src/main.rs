@@ -129,6 +129,18 @@ enum Command {
         #[arg(required = true, trailing_var_arg = true)]
         command: Vec<String>,
     },
+    /// Run tapes as tests of terminal programs.
+    #[command(
+        after_help = "Exit status: 0 if all tapes passed, 1 if one failed, 2 if nothing was run because of an error in \
+        a tape or in the arguments. docs/tapes.md has the grammar of tapes."
+    )]
+    Test(cli::tapes::TestOptions),
+    /// Run a tape as a demo, and write it as an animation, a picture, a recording or a page.
+    #[command(
+        after_help = "Exit status: 0, 1 if a step failed, 2 for an error in the tape or in the arguments. docs/tapes.md \
+        has the grammar of tapes."
+    )]
+    Play(cli::tapes::PlayOptions),
     /// Attach this terminal to a session; ctrl+] detaches.
     Attach {
         /// Session ID or name; optional if there is only one session.
@@ -237,6 +249,8 @@ fn run(args: Args) -> anyhow::Result<i32> {
         Command::Run { timeout_ms, cols, rows, json, command } => {
             return Ok(cli::run::run(&command, timeout_ms, [cols, rows], json)?);
         }
+        Command::Test(options) => return Ok(cli::tapes::test(&options)?),
+        Command::Play(options) => return Ok(cli::tapes::play(&options)?),
         Command::Restart { name, json } => return Ok(cli::run::restart(&name, json)?),
         Command::Attach { session_id, resize } => {
             let end = cli::attach::run(session_id.as_deref(), resize)?;

@@ -173,6 +173,8 @@ fn program_output_is_escaped_in_svg() {
     assert!(!svg.contains("<script") && !svg.contains("javascript"), "{svg}");
     assert!(!svg.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{svg}");
     assert!(svg.contains("&lt;U+202E&gt;"), "{svg}");
+    let forbidden = draw(9, 1, "a\u{fffe}\u{ffff}b", 1.0, Theme::Dark).svg;
+    assert!(!forbidden.contains(['\u{fffe}', '\u{ffff}']), "XML forbids these: {forbidden}");
 }
 
 #[test]

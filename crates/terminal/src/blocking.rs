@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use awaitty_core::{Frame, Pattern, Session};
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 use crate::error::ToolError;
 use crate::judged::{JudgedRequest, JudgedResult};
 use crate::platform::processes::Survivor;
+use crate::record::RecordingStatus;
 use crate::run::CommandRun;
 use crate::terminals::{self, Config, SpawnSpec};
 use crate::wait::{WaitRequest, WaitResult};
@@ -125,6 +127,14 @@ impl Terminal {
         self.block(self.terminal.run_command(command, timeout))
     }
 
+    /// Waits until the program is at rest; see [`crate::Terminal::rest`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn rest(&self, limit: Duration) -> Result<bool, ToolError> {
+        self.block(self.terminal.rest(limit))
+    }
+
     /// Waits for a condition that a closure judges; see [`crate::Terminal::judged`].
     ///
     /// # Errors
@@ -178,6 +188,28 @@ impl Terminal {
     /// As there.
     pub fn frame(&self) -> Result<Arc<Frame>, ToolError> {
         self.block(self.terminal.frame())
+    }
+
+    /// Writes a marker to the recording; see [`crate::Terminal::mark`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn mark(&self, label: &str) -> Result<(), ToolError> {
+        self.block(self.terminal.mark(label))
+    }
+
+    /// Waits until the recording is written; see [`crate::Terminal::flush_recording`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn flush_recording(&self) -> Result<Option<RecordingStatus>, ToolError> {
+        self.block(self.terminal.flush_recording())
+    }
+
+    /// Waits for a duration while the terminal goes on.
+    pub fn pause(&self, duration: Duration) {
+        // The timer needs the runtime already when it is created.
+        self.block(async { tokio::time::sleep_until(Instant::now() + duration).await });
     }
 
     /// Ends the program and what outlives it; see [`crate::Terminal::close_with_leaks`].

@@ -11,6 +11,7 @@ use crate::error::ToolError;
 use crate::keyboard::{self, InputItem};
 use crate::limits;
 use crate::platform::processes::Survivor;
+use crate::record::RecordingStatus;
 use crate::terminal::{Driver, Ends, Handle};
 use crate::terminals::{Ending, Entry, IfExists, SpawnSpec, Terminals, close_with_leaks};
 use crate::text;
@@ -69,7 +70,8 @@ impl Terminal {
     /// Pastes text: between marks, if the program has requested them (bracketed paste). A line feed is Enter.
     ///
     /// # Errors
-    /// If the text contains the mark at the end of a paste, or as [`type_text`](Self::type_text). Nothing was sent then.
+    /// If the text contains the mark at the end of a paste, or as [`type_text`](Self::type_text). Nothing was sent
+    /// then.
     pub async fn paste(&self, text: &str) -> Result<(), ToolError> {
         if text.contains(keyboard::PASTE_END) {
             return Err(ToolError::argument(
@@ -194,6 +196,30 @@ impl Terminal {
     pub async fn frame(&self) -> Result<Arc<Frame>, ToolError> {
         let frame = self.entry.handle.call(|driver| Arc::clone(driver.session().frame()));
         frame.await.ok_or_else(ToolError::gone)
+    }
+
+    /// Writes a marker to the recording, if the terminal is recorded. It comes after all output so far.
+    ///
+    /// # Errors
+    /// If the terminal was closed.
+    pub async fn mark(&self, label: &str) -> Result<(), ToolError> {
+        let label = label.to_owned();
+        let marked = self.entry.handle.call(move |driver| driver.mark_recording(&label));
+        marked.await.ok_or_else(ToolError::gone)
+    }
+
+    /// Waits until all events so far are in the file of the recording, if the terminal is recorded. Returns its status.
+    ///
+    /// # Errors
+    /// If the terminal was closed.
+    pub async fn flush_recording(&self) -> Result<Option<RecordingStatus>, ToolError> {
+        let flushed = self.entry.handle.call(|driver| driver.recorded()).await;
+        if let Some(flushed) = flushed.ok_or_else(ToolError::gone)? {
+            // The writer drops the channel if the recording has failed. The status says so.
+            let _ = flushed.await;
+        }
+        let status = self.entry.handle.call(|driver| driver.recording()).await;
+        status.ok_or_else(ToolError::gone)
     }
 
     /// Returns what a closure reads from the session, such as its title or its exit.

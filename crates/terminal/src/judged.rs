@@ -198,54 +198,59 @@ impl Terminal {
     /// # Errors
     /// If the terminal was closed before.
     pub async fn judged(&self, request: JudgedRequest) -> Result<JudgedResult, ToolError> {
-        let handle = self.handle();
-        let subscribed = handle.call(|driver| (driver.subscribe_view(), driver.now())).await;
-        let (mut view, started) = subscribed.ok_or_else(ToolError::gone)?;
-        let at_end = request.clone();
-        let mut end = start(handle, Condition::Exit, request.timeout, move |driver, ends| {
-            let (holds, outcome) = (at_end.holds(driver), ends.first.outcome);
-            // After the exit nothing changes any more.
-            let has_exited = driver.session().exit().is_some();
-            let outcome = if outcome == Outcome::Met { Outcome::Exited } else { outcome };
-            let result = JudgedResult::collect(driver, started, outcome, holds && has_exited);
-            JudgedResult { is_suspect: holds && !has_exited, ..result }
-        })
-        .await?;
-        let mut rest = None;
-        let mut has_been_false = false;
-        loop {
-            view.mark_unchanged();
-            let now = request.clone();
-            let judged = handle.call(move |driver| {
-                let judgement = now.judge(driver, has_been_false);
-                let is_met = judgement == Judgement::True;
-                let result = || JudgedResult::collect(driver, started, Outcome::Met, true);
-                (judgement, is_met.then(result))
-            });
-            let (judgement, result) = judged.await.ok_or_else(ToolError::gone)?;
-            if let Some(result) = result {
-                return Ok(result);
-            }
-            has_been_false |= judgement == Judgement::False;
-            if judgement != Judgement::Suspect {
-                rest = None;
-            } else if rest.is_none() {
-                rest = Some(start_rest(handle, request.clone(), started).await?);
-            }
-            tokio::select! {
-                biased;
-                ended = end.ended() => return ended.ok_or_else(ToolError::gone),
-                ended = ended(&mut rest) => match ended {
-                    Some(result) if result.outcome == Outcome::Met => return Ok(result),
-                    _ => rest = None,
-                },
-                changed = view.changed() => changed.map_err(|_| ToolError::gone())?,
-            }
+        wait(self.handle(), request).await
+    }
+}
+
+/// Waits until a closure returns true.
+async fn wait(handle: &Handle, request: JudgedRequest) -> Result<JudgedResult, ToolError> {
+    let subscribed = handle.call(|driver| (driver.subscribe_view(), driver.now())).await;
+    let (mut view, started) = subscribed.ok_or_else(ToolError::gone)?;
+    let at_end = request.clone();
+    let mut end = start(handle, Condition::Exit, request.timeout, move |driver, ends| {
+        let (holds, outcome) = (at_end.holds(driver), ends.first.outcome);
+        // After the exit nothing changes any more.
+        let has_exited = driver.session().exit().is_some();
+        let outcome = if outcome == Outcome::Met { Outcome::Exited } else { outcome };
+        let result = JudgedResult::collect(driver, started, outcome, holds && has_exited);
+        JudgedResult { is_suspect: holds && !has_exited, ..result }
+    })
+    .await?;
+    let mut rest = None;
+    let mut has_been_false = false;
+    loop {
+        view.mark_unchanged();
+        let now = request.clone();
+        let judged = handle.call(move |driver| {
+            let judgement = now.judge(driver, has_been_false);
+            let is_met = judgement == Judgement::True;
+            let result = || JudgedResult::collect(driver, started, Outcome::Met, true);
+            (judgement, is_met.then(result))
+        });
+        let (judgement, result) = judged.await.ok_or_else(ToolError::gone)?;
+        if let Some(result) = result {
+            return Ok(result);
+        }
+        has_been_false |= judgement == Judgement::False;
+        if judgement != Judgement::Suspect {
+            rest = None;
+        } else if rest.is_none() {
+            rest = Some(start_rest(handle, request.clone(), started).await?);
+        }
+        tokio::select! {
+            biased;
+            ended = end.ended() => return ended.ok_or_else(ToolError::gone),
+            ended = ended(&mut rest) => match ended {
+                Some(result) if result.outcome == Outcome::Met => return Ok(result),
+                _ => rest = None,
+            },
+            changed = view.changed() => changed.map_err(|_| ToolError::gone())?,
         }
     }
 }
 
-/// Starts a wait until the program is at rest, or for the time after which a program that never rests counts as settled.
+/// Starts a wait until the program is at rest, or for the time after which a program that never rests counts as
+/// settled.
 async fn start_rest(
     handle: &Handle,
     request: JudgedRequest,
@@ -268,3 +273,6 @@ async fn ended(rest: &mut Option<RunningWait<JudgedResult>>) -> Option<JudgedRes
         None => std::future::pending().await,
     }
 }
+
+#[cfg(test)]
+mod tests;

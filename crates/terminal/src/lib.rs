@@ -39,6 +39,7 @@ pub mod limits;
 pub mod people;
 pub mod platform;
 pub mod record;
+mod rest;
 pub mod rules;
 pub mod run;
 pub mod runtime;

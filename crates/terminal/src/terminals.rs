@@ -30,6 +30,7 @@ use self::failed::spawn_failed;
 use self::start::{integration, resolve};
 use crate::channels::Signals;
 use crate::error::ToolError;
+use crate::io::disturbance::Disturbance;
 use crate::io::pty::Pty;
 use crate::io::tmux;
 use crate::limits::{self, Limits};
@@ -233,7 +234,10 @@ impl Terminals {
         let start = resolve(&spec, &tag, self.socket.get(), integration.as_ref(), self.rules())?;
         let recorder = spec.recorder(&id, self.limits())?;
         let start = || {
-            let pty = Pty::start(&start)?;
+            let mut pty = Pty::start(&start)?;
+            if let Some(seed) = spec.disturbance {
+                pty.disturb(Disturbance::new(seed));
+            }
             let pid = pty.pid();
             orphans::add_terminal(&tag, pid, pty.terminal());
             Ok((pty, pid))

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use awaitty_terminal::SpawnSpec;
 use awaitty_terminal::core::{COLS_MAX, ROWS_MAX};
+use awaitty_terminal::terminals::TERMINAL_VARIABLES;
 
 use crate::failure::Failure;
 use crate::handle::Terminal;
@@ -23,8 +24,8 @@ pub const SIZE: (usize, usize) = (80, 24);
 ///
 /// The program inherits nothing from the environment of the test. It gets `TERM=xterm-256color`, `COLORTERM=truecolor`,
 /// `LANG=C.UTF-8`, `TZ=UTC`, a fresh temporary directory as `HOME`, [`PATH`](hermetic::PATH), and what
-/// [`env`](Builder::env) adds. It starts in the current directory, which is that of the package for cargo's tests. bash,
-/// zsh, fish and sh get the prompt `$ `.
+/// [`env`](Builder::env) adds. It starts in the current directory, which is that of the package for cargo's tests.
+/// bash, zsh, fish and sh get the prompt `$ `.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `start`"]
 pub struct Builder {
@@ -35,6 +36,16 @@ pub struct Builder {
     pub(crate) timeout: Duration,
     pub(crate) disturbance: Option<u64>,
     pub(crate) trace: Option<TraceMode>,
+    /// The path of the page of the trace. Default: named after the test, in the directory of traces.
+    pub(crate) trace_path: Option<PathBuf>,
+    /// The new file of the recording. Default: a temporary one, if there is a trace.
+    pub(crate) recording: Option<PathBuf>,
+    /// The title of the trace. Default: the name of the test and the command.
+    pub(crate) title: Option<String>,
+    /// The prompt of shells.
+    pub(crate) prompt: &'static str,
+    /// Variables of the environment that the program inherits.
+    pub(crate) inherited: BTreeMap<String, String>,
 }
 
 impl Builder {
@@ -48,6 +59,11 @@ impl Builder {
             timeout: TIMEOUT,
             disturbance: None,
             trace: None,
+            trace_path: None,
+            recording: None,
+            title: None,
+            prompt: hermetic::PROMPT,
+            inherited: BTreeMap::new(),
         }
     }
 
@@ -132,7 +148,11 @@ impl Builder {
                 "the size {cols}x{rows} is out of range: give 1 to {COLS_MAX} columns and 1 to {ROWS_MAX} rows"
             ));
         }
-        let mut env = hermetic::environment(home);
+        let mut env = hermetic::environment(home, self.prompt);
+        // The variables of the terminal are the same in any case.
+        let is_ours = |name: &str| TERMINAL_VARIABLES.contains(&name) || name == "HOME";
+        let inherited = self.inherited.iter().filter(|(name, _)| !is_ours(name));
+        env.extend(inherited.map(|(name, value)| (name.clone(), value.clone())));
         env.extend(self.env.clone());
         let cwd = self.cwd.clone();
         let inherit_env = Some(BTreeMap::new());

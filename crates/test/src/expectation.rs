@@ -29,6 +29,7 @@ pub(crate) enum What {
     Gone(String),
     Selected(String),
     Title(String),
+    CursorRow(String),
     Cursor { row: usize, col: usize },
     Styled(String, Style),
     Exit(i32),
@@ -48,8 +49,8 @@ pub fn text(regex: impl Into<String>) -> Expectation {
     new(What::Text(regex.into()))
 }
 
-/// Expects that no text on the screen matches a regular expression. If none matched before the input either, the program
-/// must have come to rest, so that text that has not appeared yet does not count as gone.
+/// Expects that no text on the screen matches a regular expression. If none matched before the input either, the
+/// program must have come to rest, so that text that has not appeared yet does not count as gone.
 pub fn gone(regex: impl Into<String>) -> Expectation {
     new(What::Gone(regex.into()))
 }
@@ -63,6 +64,11 @@ pub fn selected(regex: impl Into<String>) -> Expectation {
 /// Expects a title of the window that matches a regular expression.
 pub fn title(regex: impl Into<String>) -> Expectation {
     new(What::Title(regex.into()))
+}
+
+/// Expects that the row of the cursor matches a regular expression, such as the prompt of a shell.
+pub fn cursor_row(regex: impl Into<String>) -> Expectation {
+    new(What::CursorRow(regex.into()))
 }
 
 /// Expects the cursor in a row and column, from 1, while the program is at rest.
@@ -107,8 +113,8 @@ impl Expectation {
         Expectation { within: Some(timeout), ..self }
     }
 
-    /// Chooses one of several matches, from 0, in the order of the rows. For [`Terminal::click`](crate::Terminal::click)
-    /// only.
+    /// Chooses one of several matches, from 0, in the order of the rows. For
+    /// [`Terminal::click`](crate::Terminal::click) only.
     pub fn nth(self, nth: usize) -> Expectation {
         Expectation { nth: Some(nth), ..self }
     }
@@ -127,6 +133,7 @@ impl Expectation {
             What::Gone(regex) => format!("no text /{regex}/ on the screen"),
             What::Selected(regex) => format!("a selection /{regex}/"),
             What::Title(regex) => format!("a title /{regex}/"),
+            What::CursorRow(regex) => format!("text /{regex}/ in the row of the cursor"),
             What::Cursor { row, col } => format!("the cursor at row {row}, column {col}"),
             What::Styled(regex, style) => format!("text /{regex}/ with {style}"),
             What::Exit(code) => format!("an exit with status {code}"),
@@ -146,6 +153,7 @@ impl fmt::Display for Expectation {
             What::Gone(regex) => write!(f, "gone({regex:?})")?,
             What::Selected(regex) => write!(f, "selected({regex:?})")?,
             What::Title(regex) => write!(f, "title({regex:?})")?,
+            What::CursorRow(regex) => write!(f, "cursor_row({regex:?})")?,
             What::Cursor { row, col } => write!(f, "cursor({row}, {col})")?,
             What::Styled(regex, style) => write!(f, "styled({regex:?}, {style})")?,
             What::Exit(code) => write!(f, "exit({code})")?,

@@ -49,7 +49,8 @@ impl Failure {
         self.0.trace.as_deref()
     }
 
-    /// Returns the report without the line of the source, for a caller that has its own, such as a tape.
+    /// Returns the report without the line of the source, the seed and the trace, for a caller that has its own words
+    /// for these, such as a tape.
     pub fn report_without_place(&self) -> String {
         self.0.to_text(None)
     }
@@ -78,6 +79,9 @@ impl Report {
                 lines.extend(changes.iter().map(|change| format!("  {change}")));
             }
             None => {}
+        }
+        if place.is_none() {
+            return lines.join("\n");
         }
         if let Some(seed) = self.seed {
             lines.push(format!(

@@ -1,51 +1,59 @@
 //! [`Terminal`]: a program under test in a terminal.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use awaitty_terminal::core::{Frame, Since};
+use awaitty_terminal::terminals::Record;
 use awaitty_terminal::{Config, ToolError, WaitRequest, WaitResult, blocking};
-use tempfile::TempDir;
 
 use crate::builder::Builder;
 use crate::command::{self, CommandResult};
 use crate::expectation::{Expectation, What};
 use crate::failure::{Failure, Report};
 use crate::golden::Golden;
+use crate::hermetic::Files;
 use crate::judge::{self, Problem, Seen};
 use crate::place::place;
-use crate::steps::{Call, MASK, Steps};
-use crate::trace::{Kind, Verdict};
+use crate::screen;
+use crate::steps::{Call, Steps};
+use crate::trace::{Kind, MASK, Verdict};
 use crate::traces::{self, TraceMode};
-use crate::{hermetic, screen};
 
 /// The timeout of [`Terminal::run`]: builds take minutes.
 pub const COMMAND_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// The time for which input waits for a program that is busy. Output that is still a reaction to the input before would
+/// count as a reaction to the new one. A program that is busy for longer, such as a build, gets the input anyway.
+const REST_MAX: Duration = Duration::from_secs(1);
+
 /// A program under test in a terminal. Dropping it ends the program and everything that it started.
 ///
-/// Each input and each expectation is a step. A step that fails returns a [`Failure`], and a step that passes returns the
-/// terminal, so that steps can be chained: `t.press("down")?.expect(selected("Two"))?`.
+/// Each input and each expectation is a step. A step that fails returns a [`Failure`], and a step that passes returns
+/// the terminal, so that steps can be chained: `t.press("down")?.expect(selected("Two"))?`.
 ///
 /// # Panics
 /// Dropping it panics if a process outlived the program, unless the test panics already. [`close`](Terminal::close)
 /// returns that as an error.
-#[derive(Debug)]
 pub struct Terminal {
     /// `None` once it was closed.
-    terminal: Option<blocking::Terminal>,
+    pub(crate) terminal: Option<blocking::Terminal>,
     steps: Mutex<Steps>,
     timeout: Duration,
     seed: Option<u64>,
-    trace_mode: TraceMode,
-    trace: PathBuf,
-    title: String,
-    started: &'static Location<'static>,
-    /// The set of the terminal, and the home directory of the program, are dropped after it.
+    pub(crate) trace_mode: TraceMode,
+    /// The path of the page of the trace.
+    pub(crate) trace: PathBuf,
+    /// The name of the test and the command.
+    pub(crate) title: String,
+    pub(crate) started: &'static Location<'static>,
+    /// The set of the terminal, and the files of the program, are dropped after it.
     _set: blocking::Terminals,
-    _home: TempDir,
+    _files: Files,
+    /// The recording, if there is one.
+    pub(crate) recording: Option<PathBuf>,
 }
 
 impl Terminal {
@@ -60,8 +68,17 @@ impl Terminal {
         let io = |error: std::io::Error| failed(error.to_string());
         let (trace_mode, seed) =
             (builder.trace_mode().map_err(failed)?, builder.seed().map_err(failed)?);
-        let home = hermetic::home().map_err(io)?;
-        let spec = builder.spec(home.path()).map_err(failed)?;
+        let files = Files::new(builder.prompt).map_err(io)?;
+        let mut spec = builder.spec(&files.home()).map_err(failed)?;
+        spec.disturbance = seed;
+        let recording = match (&builder.recording, trace_mode) {
+            (Some(path), _) => Some(path.clone()),
+            (None, TraceMode::Off) => None,
+            (None, TraceMode::On | TraceMode::RetainOnFailure) => Some(files.recording()),
+        };
+        if let Some(path) = &recording {
+            spec.record = Some(Record { path: Some(path.clone()), with_input: true });
+        }
         let set = blocking::Terminals::new(Config::default()).map_err(io)?;
         let terminal = set.open(spec).map_err(|error| failed(error.message))?;
         let started = Terminal {
@@ -70,18 +87,24 @@ impl Terminal {
             timeout: builder.timeout,
             seed,
             trace_mode,
-            trace: traces::directory().join(traces::file_name(location.line())),
-            title: builder.argv.join(" "),
+            trace: builder
+                .trace_path
+                .clone()
+                .unwrap_or_else(|| traces::directory().join(traces::file_name(location.line()))),
+            recording,
+            title: builder.title.clone().unwrap_or_else(|| {
+                format!("{}: {}", traces::test_name(), shell_words::join(&builder.argv))
+            }),
             started: location,
             _set: set,
-            _home: home,
+            _files: files,
         };
         let call = Call { kind: Kind::Start, name: builder.call(), looked_for: None, location };
         started.step(call, |_| Ok(((), String::new())))?;
         Ok(started)
     }
 
-    fn steps(&self) -> MutexGuard<'_, Steps> {
+    pub(crate) fn steps(&self) -> MutexGuard<'_, Steps> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -93,7 +116,9 @@ impl Terminal {
     ) -> Result<(T, usize), Failure> {
         let index = self.steps().add(call.clone());
         let closed = || Problem::new("the terminal was closed");
+        self.mark(index, "start");
         let result = self.terminal.as_ref().ok_or_else(closed).and_then(act);
+        self.mark(index, "end");
         match result {
             Ok((value, note)) => {
                 self.steps().set_verdict(index, Verdict::Passed(note));
@@ -104,6 +129,19 @@ impl Terminal {
                 Err(self.fail(index, &name, looked_for, location, problem))
             }
         }
+    }
+
+    /// Marks the start or the end of a step in the recording.
+    fn mark(&self, step: usize, edge: &str) {
+        if let Some(terminal) = &self.terminal {
+            // A closed terminal has no recording, and its step fails for that reason.
+            let _ = terminal.mark(&format!("step {step} {edge}"));
+        }
+    }
+
+    /// Returns the path of the trace, which is written at the end of the test if the mode asks for it.
+    pub fn trace_path(&self) -> Option<&Path> {
+        (self.trace_mode != TraceMode::Off).then_some(self.trace.as_path())
     }
 
     /// Makes the report of a step that failed, and sets the result of the step.
@@ -118,23 +156,24 @@ impl Terminal {
         let Problem { why, notes, seen } = problem;
         let seen = seen.or_else(|| self.seen());
         let mut steps = self.steps();
-        let mask = |text: &str| steps.mask(text);
+        let masker = steps.masker();
+        let mask = |text: &str| masker.text(text);
         let screen = seen
             .as_ref()
-            .map(|seen| (screen::heading(&seen.frame), mask(&screen::framed(&seen.frame))));
+            .map(|seen| (screen::heading(&seen.frame), screen::framed(&seen.frame, &masker)));
         let changes = seen.and_then(|Seen { frame, base }| {
             let lines = screen::changes(base.as_deref()?, &frame);
             Some(lines.iter().map(|line| mask(line)).collect())
         });
         let failure = Failure::new(Report {
             call: mask(call),
-            place: Some(place(location)),
+            place: Some(steps.place(location)),
             why: mask(&why),
             looked_for: looked_for.as_deref().map(mask),
             notes: notes.iter().map(|note| mask(note)).collect(),
             screen,
             changes,
-            trace: (self.trace_mode != TraceMode::Off).then(|| self.trace.clone()),
+            trace: self.trace_path().map(Path::to_owned),
             seed: self.seed,
         });
         steps.set_verdict(step, Verdict::Failed(failure.report_without_place()));
@@ -142,7 +181,7 @@ impl Terminal {
     }
 
     /// Returns the newest screen and the one before the last input.
-    fn seen(&self) -> Option<Seen> {
+    pub(crate) fn seen(&self) -> Option<Seen> {
         let read = self.terminal.as_ref()?.inspect(|session| {
             let base = session.history().get(session.anchor_seq(Since::Input));
             Seen { frame: Arc::clone(session.frame()), base: base.cloned() }
@@ -157,7 +196,10 @@ impl Terminal {
         act: impl FnOnce(&blocking::Terminal) -> Result<(), ToolError>,
     ) -> Result<&Terminal, Failure> {
         let call = Call { kind: Kind::Input, name, looked_for: None, location };
-        self.step(call, |terminal| Ok((act(terminal)?, String::new())))?;
+        self.step(call, |terminal| {
+            terminal.rest(REST_MAX)?;
+            Ok((act(terminal)?, String::new()))
+        })?;
         Ok(self)
     }
 
@@ -386,23 +428,60 @@ impl Terminal {
     /// If that does not happen within the timeout, or a mask is not a regular expression.
     #[track_caller]
     pub fn golden(&self, name: &str, golden: &Golden) -> Result<String, Failure> {
-        Ok(self.golden_step(name, golden, Location::caller())?.0)
+        Ok(self.golden_step(name, golden, self.timeout, Location::caller())?.0)
     }
 
     fn golden_step(
         &self,
         name: &str,
         golden: &Golden,
+        timeout: Duration,
         location: &'static Location<'static>,
     ) -> Result<(String, usize), Failure> {
         let looked_for = Some("a settled screen that equals its golden".to_owned());
         let name = format!("assert_screen!({name:?})");
         let call = Call { kind: Kind::Golden, name, looked_for, location };
         let (text, step) = self.step(call, |terminal| {
-            let result = judge::at_rest(terminal, self.timeout)?;
+            let result = judge::at_rest(terminal, timeout)?;
             Ok((golden.write(result.frame())?, String::new()))
         })?;
-        Ok((self.steps().mask(&text), step))
+        Ok((self.steps().masker().chars(&text), step))
+    }
+
+    /// Writes the screen as a golden, once it has settled, and compares it by `compare`.
+    pub(crate) fn compare_text(
+        &self,
+        name: &str,
+        golden: &Golden,
+        timeout: Duration,
+        compare: impl FnOnce(&str) -> Result<(), Problem>,
+    ) -> Result<(), Failure> {
+        let location = Location::caller();
+        let (text, step) = self.golden_step(name, golden, timeout, location)?;
+        compare(&text).map_err(|problem| {
+            self.fail(step, &format!("Screen {name:?}"), None, location, problem)
+        })
+    }
+
+    /// Returns whether an expectation holds within its timeout. It is no step of the test.
+    pub(crate) fn is_met(&self, expectation: &Expectation) -> bool {
+        let judge = |terminal| judge::judge(terminal, expectation, self.timeout).is_ok();
+        self.terminal.as_ref().is_some_and(judge)
+    }
+
+    /// Waits for a duration while the program goes on.
+    pub(crate) fn pause(&self, duration: Duration) {
+        if let Some(terminal) = &self.terminal {
+            terminal.pause(duration);
+        }
+    }
+
+    /// Writes a marker to the recording.
+    pub(crate) fn mark_recording(&self, label: &str) {
+        if let Some(terminal) = &self.terminal {
+            // A terminal that is closed has no recording.
+            let _ = terminal.mark(label);
+        }
     }
 
     /// Compares the screen with a golden by `compare`, which panics if they differ. For
@@ -414,7 +493,7 @@ impl Terminal {
     #[track_caller]
     pub fn compare_golden(&self, name: &str, golden: &Golden, compare: &dyn Fn(&str)) {
         let location = Location::caller();
-        let (text, step) = match self.golden_step(name, golden, location) {
+        let (text, step) = match self.golden_step(name, golden, self.timeout, location) {
             Ok(written) => written,
             Err(failure) => panic!("{failure}"),
         };
@@ -427,45 +506,14 @@ impl Terminal {
             panic!("{}", self.fail(step, &call, None, location, problem));
         }
     }
-
-    /// Ends the program and everything that it started.
-    ///
-    /// # Errors
-    /// If a process outlived the program: it ran on after the program had exited, or is a daemon. The error names it.
-    /// It is killed.
-    #[track_caller]
-    pub fn close(mut self) -> Result<(), Failure> {
-        self.end(Location::caller())
-    }
-
-    fn end(&mut self, location: &'static Location<'static>) -> Result<(), Failure> {
-        let seen = self.seen();
-        let Some(terminal) = self.terminal.take() else { return Ok(()) };
-        let leaked = terminal.close_with_leaks();
-        if leaked.is_empty() {
-            return Ok(());
-        }
-        let name = "close()".to_owned();
-        let call = Call { kind: Kind::Wait, name: name.clone(), looked_for: None, location };
-        let step = self.steps().add(call);
-        let count = match leaked.len() {
-            1 => "a process".to_owned(),
-            count => format!("{count} processes"),
-        };
-        let notes = leaked.iter().map(|left| format!("PID {}: {}", left.pid, left.command));
-        let why = format!("{count} outlived the program, and was killed: end it in the program");
-        let problem = Problem { why, notes: notes.collect(), seen };
-        Err(self.fail(step, &name, None, location, problem))
-    }
 }
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let ended = self.end(self.started);
-        if let Err(failure) = ended
-            && !std::thread::panicking()
-        {
-            panic!("{failure}");
-        }
+/// Writes the program and the number of steps: `unwrap_err` prints the terminal of a step that passed.
+impl std::fmt::Debug for Terminal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terminal")
+            .field("program", &self.title)
+            .field("steps", &self.steps().len())
+            .finish_non_exhaustive()
     }
 }

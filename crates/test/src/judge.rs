@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use awaitty_terminal::blocking;
 use awaitty_terminal::core::{
-    Condition, Exit, Finding, Frame, Outcome, Pattern, Row, match_in_frame,
+    Condition, Exit, Finding, Frame, Job, Outcome, Pattern, Row, TerminalWait, match_in_frame,
 };
 use awaitty_terminal::judged::{JudgedRequest, JudgedResult};
 use awaitty_terminal::text::visible;
 use awaitty_terminal::{ToolError, WaitRequest, WaitResult};
 
-use crate::expectation::{Expectation, What};
+use crate::expectation::{Expectation, SETTLED, What};
 use crate::style::{Style, words};
 
-/// The time for which the screen must be unchanged before it is compared with a golden. The program is at rest by then,
-/// so this is only for output that is drawn on a timer: a spinner changes more often.
-pub(crate) const GOLDEN_QUIET: Duration = Duration::from_millis(150);
+/// The time for which the screen must be unchanged before it is compared with a golden, if the kernel shows that the
+/// program waits for input only. All of its output was read by then.
+const GOLDEN_QUIET: Duration = Duration::from_millis(20);
 
 /// The maximum number of spans or matches that a note lists.
 const LISTED_MAX: usize = 5;
@@ -91,9 +91,11 @@ pub(crate) fn judge(
             Judged::gone(&Expectation { what: What::Text(regex.clone()), ..expectation.clone() })?
                 .wait(terminal, timeout)
         }
-        What::Selected(_) | What::Title(_) | What::Cursor { .. } | What::Styled(..) => {
-            Judged::new(&expectation.what)?.wait(terminal, timeout)
-        }
+        What::Selected(_)
+        | What::Title(_)
+        | What::CursorRow(_)
+        | What::Cursor { .. }
+        | What::Styled(..) => Judged::new(&expectation.what)?.wait(terminal, timeout),
     }
 }
 
@@ -123,7 +125,7 @@ fn wait(
     if result.is_met() {
         return Ok(result);
     }
-    let mut notes: Vec<String> = result.diagnosis.clone().into_iter().collect();
+    let mut notes = diagnosis(&result);
     if let Finding::Text { visible: true, in_newer_frame, .. } = result.ends.first.finding {
         notes.push(match in_newer_frame {
             true => "the frame is newer than the input: in_frame() accepts the text".to_owned(),
@@ -132,6 +134,15 @@ fn wait(
     }
     let why = unmet(result.outcome(), result.exit(), timeout);
     Err(Problem { why, notes, seen: Some(seen(&result)) })
+}
+
+/// Returns the diagnosis of a wait, in terms of this crate: a test has no flags, and sets them in its pattern.
+fn diagnosis(result: &WaitResult) -> Vec<String> {
+    let diagnosis = result.diagnosis.as_deref();
+    diagnosis
+        .map(|text| text.replace("flags \"i\" ignores it", "(?i) ignores it"))
+        .into_iter()
+        .collect()
 }
 
 fn seen(result: &WaitResult) -> Seen {
@@ -179,6 +190,20 @@ impl Judged {
                 Judged {
                     request: JudgedRequest::change(move |seen| pattern.is_match(seen.title)),
                     note: Box::new(|result| format!("the title is {:?}", visible(&result.title))),
+                }
+            }
+            What::CursorRow(regex) => {
+                let pattern = pattern(regex)?;
+                Judged {
+                    request: JudgedRequest::frame(move |frame| {
+                        pattern.is_match(&cursor_row(frame))
+                    }),
+                    note: Box::new(|result| {
+                        format!(
+                            "the row of the cursor is {:?}",
+                            visible(&cursor_row(&result.frame))
+                        )
+                    }),
                 }
             }
             &What::Cursor { row, col } => {
@@ -254,6 +279,11 @@ impl Judged {
     }
 }
 
+fn cursor_row(frame: &Frame) -> String {
+    let row = frame.rows().get(frame.cursor().row);
+    row.map_or_else(String::new, |row| row.text().to_owned())
+}
+
 fn is_selected(pattern: &Pattern, frame: &Frame) -> bool {
     frame.selection().iter().any(|selection| pattern.is_match(&selection.text))
 }
@@ -314,26 +344,28 @@ impl Spans {
     }
 }
 
-/// Waits until the program is at rest and the screen has settled.
+/// Waits until the program is at rest and the screen has settled: for [`SETTLED`], or for less if the program waits for
+/// input only and draws nothing on a timer.
 pub(crate) fn at_rest(
     terminal: &blocking::Terminal,
     timeout: Duration,
 ) -> Result<WaitResult, Problem> {
-    for condition in [Condition::Rest, Condition::Settled(GOLDEN_QUIET)] {
-        let result = terminal.wait(WaitRequest::new(condition.clone()).timeout(timeout))?;
-        let has_exited = result.exit().is_some();
-        if matches!(condition, Condition::Settled(_)) && result.is_met() || has_exited {
+    let wait = |condition| {
+        let result = terminal.wait(WaitRequest::new(condition).timeout(timeout))?;
+        if result.is_met() || result.exit().is_some() {
             return Ok(result);
         }
-        if !result.is_met() {
-            let notes = result.diagnosis.clone().into_iter().collect();
-            let why = format!(
-                "the screen has not settled, and the program has not come to rest, within {timeout:?}"
-            );
-            return Err(Problem { why, notes, seen: Some(seen(&result)) });
-        }
-    }
-    Err(Problem::new("the screen has not settled"))
+        let why = format!(
+            "the screen has not settled and the program has not come to rest within {timeout:?}"
+        );
+        let notes = diagnosis(&result);
+        Err(Problem { why, notes, seen: Some(seen(&result)) })
+    };
+    wait(Condition::Rest)?;
+    let activity = terminal.inspect(|session| session.activity())?;
+    let is_untimed = matches!(activity.terminal, Some(TerminalWait::Read | TerminalWait::Poll));
+    let waits_only = is_untimed && activity.job == Job::AtRest;
+    wait(Condition::Settled(if waits_only { GOLDEN_QUIET } else { SETTLED }))
 }
 
 /// Clicks on text, once the program is at rest, has requested mouse events and shows the text.

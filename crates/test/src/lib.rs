@@ -15,13 +15,23 @@
 //!
 //! [`bin!`] starts a binary of the package under test, [`program`] another program, and [`shell`] a shell, each in an
 //! environment that is the same on every machine ([`Builder`]). A [`Terminal`] takes input and waits for an
-//! [`Expectation`]. By default an expectation counts only what happened since the last input, so stale text and the echo
-//! of the input do not match. There is nothing to sleep for.
+//! [`Expectation`]. By default an expectation counts only what happened since the last input, so stale text and the
+//! echo of the input do not match. There is nothing to sleep for.
 //!
 //! A [`Failure`] shows the expectation, the screen, what changed since the last input, and the line of the test. No
 //! process outlives a test: a process that would is killed and fails the test ([`Terminal::close`]).
 //!
-//! The API blocks, and needs no runtime and no daemon. Tests may run in parallel, as threads or as processes.
+//! The API blocks, and needs no runtime and no daemon. Tests may run in parallel, as threads or as processes. In an
+//! async test, call it on a thread for blocking work (`tokio::task::spawn_blocking`).
+//!
+//! # Environment variables
+//!
+//! | variable | effect |
+//! | --- | --- |
+//! | [`AWAITTY_TEST_TRACE`](MODE_VARIABLE) | `on`, `retain-on-failure` (default) or `off`: when traces are written |
+//! | [`AWAITTY_TEST_TRACES`](DIRECTORY_VARIABLE) | their directory; default `target/awaitty-traces` |
+//! | [`AWAITTY_TEST_SLOW`](SLOW_VARIABLE) | `1` disturbs the timing, to show that no test depends on it |
+//! | [`AWAITTY_TEST_SEED`](SEED_VARIABLE) | the seed that a failure in slow mode printed, to repeat its timing |
 
 pub use awaitty_terminal as terminal;
 pub use awaitty_terminal::core::{Color, Frame};
@@ -30,8 +40,10 @@ pub use awaitty_terminal::{WaitRequest, WaitResult};
 pub use insta;
 
 mod builder;
+pub mod burners;
 pub mod cast;
 mod command;
+mod ending;
 mod expectation;
 mod failure;
 mod golden;
@@ -39,19 +51,21 @@ mod handle;
 pub mod hermetic;
 mod judge;
 mod place;
+pub mod replay;
+pub mod runner;
 mod screen;
 mod slow;
 mod steps;
 mod style;
 pub mod tape;
-
 pub mod trace;
 mod traces;
 
 pub use builder::{Builder, SIZE, TIMEOUT};
 pub use command::CommandResult;
 pub use expectation::{
-    Expectation, SETTLED, cursor, exit, gone, ready, selected, settled, styled, text, title,
+    Expectation, SETTLED, cursor, cursor_row, exit, gone, ready, selected, settled, styled, text,
+    title,
 };
 pub use failure::Failure;
 pub use golden::Golden;

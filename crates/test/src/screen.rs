@@ -5,17 +5,23 @@ use std::fmt::Write;
 use awaitty_terminal::core::{ChangeKind, Diff, Frame, SelectionChange};
 use awaitty_terminal::text::visible;
 
+use crate::trace::Mask;
+
 /// The maximum number of changed rows that a report lists. The screen itself is above the list.
 const CHANGES_MAX: usize = 12;
 
-/// Returns a screen with a border and row numbers. A line below the row of the cursor marks its column.
-pub(crate) fn framed(frame: &Frame) -> String {
+/// Returns a screen with a border and row numbers, and with secrets masked. A line below the row of the cursor marks
+/// its column.
+pub(crate) fn framed(frame: &Frame, masker: &Mask) -> String {
     let border = "─".repeat(frame.cols());
     let cursor = frame.cursor();
     let mut text = format!("    ┌{border}┐\n");
-    for (index, row) in frame.rows().iter().enumerate() {
+    // A secret may be wrapped, so the rows are masked together.
+    let rows: Vec<&str> = frame.rows().iter().map(|row| row.text()).collect();
+    let rows = masker.chars(&rows.join("\n"));
+    for (index, (row, shown)) in frame.rows().iter().zip(rows.split('\n')).enumerate() {
         let blanks = " ".repeat(frame.cols().saturating_sub(row.width()));
-        let _ = writeln!(text, "{:>3} │{}{blanks}│", index + 1, visible(row.text()));
+        let _ = writeln!(text, "{:>3} │{}{blanks}│", index + 1, visible(shown));
         if cursor.visible && cursor.row == index {
             let _ = writeln!(text, "     {}^ cursor", " ".repeat(cursor.col));
         }
@@ -100,10 +106,17 @@ mod tests {
     fn a_screen_has_a_border_row_numbers_and_its_cursor() {
         let frames = frames(&["世 a\r\n> b", "\x1b[?25l"]);
         let expected = "    ┌──────────┐\n  1 │世 a      │\n  2 │> b       │\n        ^ cursor\n  3 │          │\n    └──────────┘";
-        assert_eq!(framed(&frames[0]), expected);
+        assert_eq!(framed(&frames[0], &Mask::default()), expected);
         assert_eq!(heading(&frames[0]), "screen 10x3, cursor at row 2, column 4");
         assert!(heading(&frames[1]).ends_with(", hidden"));
-        assert!(!framed(&frames[1]).contains("cursor"));
+        assert!(!framed(&frames[1], &Mask::default()).contains("cursor"));
+    }
+
+    #[test]
+    fn a_secret_that_is_wrapped_is_masked() {
+        let frames = frames(&["a: hunter2345"]);
+        let shown = framed(&frames[0], &Mask::new(&["hunter2345".to_owned()]));
+        assert!(shown.contains("│a: •••••••│\n  2 │•••       │"), "{shown}");
     }
 
     #[test]

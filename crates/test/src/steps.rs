@@ -3,10 +3,7 @@
 use std::panic::Location;
 
 use crate::place::place;
-use crate::trace::{Kind, Step, Verdict};
-
-/// The text that replaces a secret.
-pub(crate) const MASK: &str = "********";
+use crate::trace::{Kind, Mask, Place, Step, Verdict};
 
 /// The call of a step.
 #[derive(Clone, Debug)]
@@ -21,7 +18,9 @@ pub(crate) struct Call {
 /// The steps of a test.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    steps: Vec<(Call, Option<Verdict>)>,
+    steps: Vec<(Call, Place, Option<Verdict>)>,
+    /// The line of the tape that runs; `None` for a test in Rust.
+    tape_line: Option<Place>,
     secrets: Vec<String>,
     has_failed: bool,
 }
@@ -29,16 +28,27 @@ pub(crate) struct Steps {
 impl Steps {
     /// Adds a step, and returns its index.
     pub(crate) fn add(&mut self, call: Call) -> usize {
-        self.steps.push((call, None));
+        let place = self.place(call.location);
+        self.steps.push((call, place, None));
         self.steps.len() - 1
     }
 
     /// Sets the result of a step. The first failure of a step stays.
     pub(crate) fn set_verdict(&mut self, index: usize, verdict: Verdict) {
         self.has_failed |= matches!(verdict, Verdict::Failed(_));
-        if let Some((_, known)) = self.steps.get_mut(index) {
+        if let Some((_, _, known)) = self.steps.get_mut(index) {
             *known = Some(verdict);
         }
+    }
+
+    /// Sets the line of the tape for the next steps.
+    pub(crate) fn set_tape_line(&mut self, line: Place) {
+        self.tape_line = Some(line);
+    }
+
+    /// Returns the number of steps.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
     }
 
     /// Returns whether a step failed.
@@ -46,11 +56,9 @@ impl Steps {
         self.has_failed
     }
 
-    /// Adds a secret. An empty one would match everywhere.
+    /// Adds a secret.
     pub(crate) fn add_secret(&mut self, secret: &str) {
-        if !secret.is_empty() {
-            self.secrets.push(secret.to_owned());
-        }
+        self.secrets.push(secret.to_owned());
     }
 
     /// Returns the secrets.
@@ -58,21 +66,29 @@ impl Steps {
         &self.secrets
     }
 
-    /// Replaces the secrets in a text.
-    pub(crate) fn mask(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+    /// Returns what masks the secrets in texts.
+    pub(crate) fn masker(&self) -> Mask {
+        Mask::new(&self.secrets)
+    }
+
+    /// Returns the line of a location, with the secrets in it masked.
+    pub(crate) fn place(&self, location: &Location<'_>) -> Place {
+        let place = self.tape_line.clone().unwrap_or_else(|| place(location));
+        let Place { file, line, text } = place;
+        Place { file, line, text: self.masker().text(&text) }
     }
 
     /// Returns the steps for a trace.
     pub(crate) fn of_trace(&self) -> Vec<Step> {
-        let step = |(call, verdict): &(Call, Option<Verdict>)| Step {
+        let masker = self.masker();
+        let step = |(call, place, verdict): &(Call, Place, Option<Verdict>)| Step {
             kind: call.kind,
-            name: self.mask(&call.name),
-            place: Some(place(call.location)),
-            looked_for: call.looked_for.as_deref().map(|text| self.mask(text)),
+            name: masker.text(&call.name),
+            place: Some(Place { text: masker.text(&place.text), ..place.clone() }),
+            looked_for: call.looked_for.as_deref().map(|text| masker.text(text)),
             verdict: match verdict {
-                Some(Verdict::Passed(text)) => Verdict::Passed(self.mask(text)),
-                Some(Verdict::Failed(text)) => Verdict::Failed(self.mask(text)),
+                Some(Verdict::Passed(text)) => Verdict::Passed(masker.text(text)),
+                Some(Verdict::Failed(text)) => Verdict::Failed(masker.text(text)),
                 None => Verdict::Failed("the test ended in this step".to_owned()),
             },
         };
@@ -88,8 +104,9 @@ mod tests {
     fn secrets_are_masked_in_all_texts() {
         let mut steps = Steps::default();
         steps.add_secret("");
-        assert_eq!(steps.mask("abc"), "abc");
+        assert_eq!(steps.masker().text("abc"), "abc");
         steps.add_secret("hunter2");
+        assert_eq!(steps.masker().chars("│hunt\n│er2!"), "│••••\n│•••!");
         let call = Call {
             kind: Kind::Input,
             name: "type_text(\"hunter2\")".to_owned(),
@@ -101,7 +118,7 @@ mod tests {
         steps.set_verdict(index, Verdict::Failed("the screen has hunter2".to_owned()));
         assert!(steps.has_failed());
         let shown = format!("{:?}", steps.of_trace());
-        assert!(!shown.replace("let mut steps", "").contains("hunter2"), "{shown}");
-        assert_eq!(shown.matches(MASK).count(), 3);
+        assert!(!shown.contains("hunter2"), "{shown}");
+        assert_eq!(shown.matches(crate::trace::MASK).count(), 3);
     }
 }

@@ -55,10 +55,13 @@ pub(crate) fn file_name(line: u32) -> String {
     let program = std::env::current_exe().ok();
     let stem = program.as_deref().and_then(Path::file_stem).unwrap_or_default();
     let stem = stem.to_string_lossy();
-    let thread = std::thread::current();
-    let test = thread.name().unwrap_or("test");
-    let name = format!("{}-{test}-line-{line}", without_hash(&stem));
+    let name = format!("{}-{}-line-{line}", without_hash(&stem), test_name());
     name.replace(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c), "_") + ".html"
+}
+
+/// Returns the name of the test: that of its thread.
+pub(crate) fn test_name() -> String {
+    std::thread::current().name().unwrap_or("test").to_owned()
 }
 
 /// Removes the hash that cargo appends to the name of a test binary.

@@ -8,6 +8,7 @@ pub mod policy;
 pub mod run;
 mod saved;
 pub mod signal;
+pub mod tapes;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
@@ -199,7 +200,7 @@ impl Waiting {
     }
 
     fn clear(&mut self) {
-        if self.shown {
+        if std::mem::take(&mut self.shown) {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }

@@ -21,7 +21,7 @@ const SETTLE: &str = "Settle 300ms";
 /// If a tape cannot express it.
 pub(super) fn write(script: &Script) -> Result<String, String> {
     let mut tape = String::new();
-    for line in header(script, "the directory of the tape") {
+    for line in header(script, "the working directory of `awaitty test`") {
         let _ = writeln!(tape, "# {line}");
     }
     let shell = shell_line(&script.argv).ok_or_else(|| {

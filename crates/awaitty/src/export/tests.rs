@@ -206,7 +206,7 @@ fn all_steps() -> Vec<Step> {
 }
 
 const TAPE: &str = r#"# Exported by awaitty from the session menu: vim -u NONE
-# The program ran in /home/user/notes. Here it runs in the directory of the tape.
+# The program ran in /home/user/notes. Here it runs in the working directory of `awaitty test`.
 Set Shell "vim -u NONE"
 Set Columns 80
 Set Rows 24

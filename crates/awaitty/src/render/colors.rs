@@ -15,17 +15,24 @@ pub enum Theme {
     Dark,
     /// Dark on light.
     Light,
+    /// Other colours.
+    Custom(ThemeColors),
 }
 
 /// Foreground, background, cursor, and the first 16 palette colours.
-struct Palette {
-    foreground: Rgb,
-    background: Rgb,
-    cursor: Rgb,
-    basic: [Rgb; 16],
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThemeColors {
+    /// The colour of text.
+    pub foreground: Rgb,
+    /// The colour behind text.
+    pub background: Rgb,
+    /// The colour of the cursor.
+    pub cursor: Rgb,
+    /// Black, red, green, yellow, blue, magenta, cyan and white, then their bright variants.
+    pub basic: [Rgb; 16],
 }
 
-const DARK: Palette = Palette {
+const DARK: ThemeColors = ThemeColors {
     foreground: [0xd8, 0xda, 0xde],
     background: [0x16, 0x18, 0x1d],
     cursor: [0xf0, 0xf0, 0xf0],
@@ -49,7 +56,7 @@ const DARK: Palette = Palette {
     ],
 };
 
-const LIGHT: Palette = Palette {
+const LIGHT: ThemeColors = ThemeColors {
     foreground: [0x23, 0x27, 0x2e],
     background: [0xff, 0xff, 0xff],
     cursor: [0x23, 0x27, 0x2e],
@@ -74,16 +81,18 @@ const LIGHT: Palette = Palette {
 };
 
 impl Theme {
-    fn palette(self) -> &'static Palette {
+    /// Returns the colours.
+    pub fn colors(&self) -> &ThemeColors {
         match self {
             Theme::Dark => &DARK,
             Theme::Light => &LIGHT,
+            Theme::Custom(colors) => colors,
         }
     }
 }
 
 /// Colours of an image: those of the theme, overridden by those that the program has set.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Colors {
     theme: Theme,
     overrides: BTreeMap<u8, Rgb>,
@@ -101,25 +110,31 @@ impl Colors {
         Colors { theme, overrides, foreground, background, cursor }
     }
 
+    /// Replaces the theme; keeps the colours that the program has set.
+    #[must_use]
+    pub fn with_theme(self, theme: Theme) -> Colors {
+        Colors { theme, ..self }
+    }
+
     fn foreground(&self) -> Rgb {
-        self.foreground.unwrap_or(self.theme.palette().foreground)
+        self.foreground.unwrap_or(self.theme.colors().foreground)
     }
 
     /// Returns the colour of the background.
     pub(crate) fn background(&self, is_reverse: bool) -> Rgb {
         match is_reverse {
             true => self.foreground(),
-            false => self.background.unwrap_or(self.theme.palette().background),
+            false => self.background.unwrap_or(self.theme.colors().background),
         }
     }
 
     pub(super) fn cursor(&self) -> Rgb {
-        self.cursor.unwrap_or(self.theme.palette().cursor)
+        self.cursor.unwrap_or(self.theme.colors().cursor)
     }
 
     fn indexed(&self, index: u8) -> Rgb {
         let default = || match index {
-            0..16 => self.theme.palette().basic[usize::from(index)],
+            0..16 => self.theme.colors().basic[usize::from(index)],
             _ => {
                 let (r, g, b) = awaitty_core::palette_color(index);
                 [r, g, b]

@@ -2,17 +2,19 @@
 //!
 //! A frame becomes a scene of rectangles, polygons and text, which is drawn in one of the formats.
 
+pub mod animation;
 mod boxes;
 mod colors;
 mod fonts;
 mod png;
 mod shapes;
 mod svg;
+pub mod themes;
 
 use awaitty_core::{Attrs, Cursor, CursorShape, Frame, Row, Style, Underline};
 
 pub(crate) use colors::hex;
-pub use colors::{Colors, Rgb, Theme};
+pub use colors::{Colors, Rgb, Theme, ThemeColors};
 pub use fonts::Font;
 
 use fonts::FontFaces;
@@ -103,21 +105,45 @@ struct Scene {
     width: usize,
     height: usize,
     background: Rgb,
-    cell: (f32, f32),
-    /// Font size, and offset of the baseline from the top of a row.
-    font_size: f32,
-    baseline: f32,
+    metrics: Metrics,
     items: Vec<Item>,
+}
+
+/// The size of a cell, in whole pixels, and of the text in it.
+#[derive(Clone, Copy, Debug)]
+struct Metrics {
+    cell: (f32, f32),
+    font_size: f32,
+    /// Offset of the baseline from the top of a row.
+    baseline: f32,
+}
+
+impl Metrics {
+    /// Returns the metrics of a font. `spacing` widens a cell by pixels, `line_height` is a factor of its height.
+    fn new(faces: &FontFaces<'_>, font_size: f32, spacing: f32, line_height: f32) -> Metrics {
+        let (em_width, above, below) = faces.cell();
+        let width = (em_width * font_size).round().max(1.0);
+        // The cell has whole pixels, so the font size is adjusted to it.
+        let font_size = width / em_width;
+        let text_height = (above + below) * font_size;
+        let height = (text_height * line_height).ceil().max(1.0);
+        Metrics {
+            cell: ((width + spacing).round().max(1.0), height),
+            font_size,
+            baseline: (above * font_size + (height - text_height) / 2.0).round(),
+        }
+    }
+
+    fn pen(&self) -> Pen {
+        Pen::new(self.cell.0, self.cell.1)
+    }
 }
 
 impl Scene {
     fn new(frame: &Frame, options: &Options, faces: &FontFaces<'_>) -> Result<Scene, String> {
         let scale = options.scale;
-        let (em_width, above, below) = faces.cell();
-        let cell_width = (em_width * FONT_SIZE * scale).round().max(1.0);
-        // The cell has whole pixels, so the font size is adjusted to it.
-        let font_size = cell_width / em_width;
-        let cell_height = ((above + below) * font_size).ceil().max(1.0);
+        let metrics = Metrics::new(faces, FONT_SIZE * scale, 0.0, 1.0);
+        let (cell_width, cell_height) = metrics.cell;
         let padding = (cell_width / 2.0).round();
         let (cols, rows) = (frame.cols(), frame.rows().len());
         let length = |cell: f32, count: usize| cell as usize * count + 2 * padding as usize;
@@ -134,13 +160,14 @@ impl Scene {
             width,
             height,
             background: options.colors.background(frame.is_reverse()),
-            cell: (cell_width, cell_height),
-            font_size,
-            baseline: (above * font_size + (cell_height - (above + below) * font_size) / 2.0)
-                .round(),
+            metrics,
             items: Vec::new(),
         };
-        let painter = Painter { options, is_reverse: frame.is_reverse(), padding };
+        let painter = Painter {
+            colors: &options.colors,
+            is_reverse: frame.is_reverse(),
+            origin: (padding, padding),
+        };
         for (at, row) in frame.rows().iter().enumerate() {
             painter.row(&mut scene, at, row, frame.cols());
         }
@@ -152,7 +179,7 @@ impl Scene {
     }
 
     fn pen(&self) -> Pen {
-        Pen::new(self.cell.0, self.cell.1)
+        self.metrics.pen()
     }
 }
 
@@ -173,29 +200,31 @@ impl Run {
 
 /// Converts a frame to a scene.
 struct Painter<'o> {
-    options: &'o Options,
+    colors: &'o Colors,
     is_reverse: bool,
-    padding: f32,
+    /// The upper left corner of the first cell.
+    origin: (f32, f32),
 }
 
 impl Painter<'_> {
     fn place(&self, scene: &Scene, row: usize, col: usize) -> (f32, f32) {
-        (self.padding + col as f32 * scene.cell.0, self.padding + row as f32 * scene.cell.1)
+        let (width, height) = scene.metrics.cell;
+        (self.origin.0 + col as f32 * width, self.origin.1 + row as f32 * height)
     }
 
     fn row(&self, scene: &mut Scene, at: usize, row: &Row, cols: usize) {
         let runs = runs(row, cols);
         // All backgrounds first: a glyph may extend into the next cell.
         for run in &runs {
-            let (_, background) = self.options.colors.of(&run.style, self.is_reverse);
+            let (_, background) = self.colors.of(&run.style, self.is_reverse);
             if background != scene.background {
                 let (x, y) = self.place(scene, at, run.from);
-                let width = (run.to - run.from) as f32 * scene.cell.0;
-                scene.items.push(Item::Shape(rect(x, y, width, scene.cell.1), background));
+                let width = (run.to - run.from) as f32 * scene.metrics.cell.0;
+                scene.items.push(Item::Shape(rect(x, y, width, scene.metrics.cell.1), background));
             }
         }
         for run in &runs {
-            let (color, _) = self.options.colors.of(&run.style, self.is_reverse);
+            let (color, _) = self.colors.of(&run.style, self.is_reverse);
             self.text(scene, at, row, run, color);
             self.lines(scene, at, run, color);
         }
@@ -243,12 +272,12 @@ impl Painter<'_> {
     /// Adds underlines, strike-through and overline.
     fn lines(&self, scene: &mut Scene, at: usize, run: &Run, color: Rgb) {
         let (x, y) = self.place(scene, at, run.from);
-        let (cell_width, cell_height) = scene.cell;
+        let (cell_width, cell_height) = scene.metrics.cell;
         let width = (run.to - run.from) as f32 * cell_width;
         let thick = scene.pen().light;
-        let under = (y + (scene.baseline + thick * 2.0).min(cell_height - thick)).floor();
+        let under = (y + (scene.metrics.baseline + thick * 2.0).min(cell_height - thick)).floor();
         let mut add = |shape: Shape, color: Rgb| scene.items.push(Item::Shape(shape, color));
-        let line = self.options.colors.underline(&run.style).unwrap_or(color);
+        let line = self.colors.underline(&run.style).unwrap_or(color);
         let dotted = |on: f32, step: f32| {
             let count = (width / step).ceil() as usize;
             (0..count)
@@ -287,10 +316,10 @@ impl Painter<'_> {
         let col = cursor.col.min(cols - 1);
         let is_wide = row.byte_of(col) == row.byte_of(col + 1) && col + 1 < row.width();
         let (x, y) = self.place(scene, cursor.row, col);
-        let (cell_width, height) = scene.cell;
+        let (cell_width, height) = scene.metrics.cell;
         let width = if is_wide { cell_width * 2.0 } else { cell_width };
         let thick = (scene.pen().light * 2.0).min(height);
-        let color = self.options.colors.cursor();
+        let color = self.colors.cursor();
         let shape = match cursor.shape {
             CursorShape::Block => rect(x, y, width, height),
             CursorShape::Underline => rect(x, y + height - thick, width, thick),

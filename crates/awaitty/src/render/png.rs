@@ -1,38 +1,19 @@
 //! Draws a scene as PNG.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ab_glyph_rasterizer::{Point, Rasterizer, point};
 
 use super::colors::{Rgb, mix};
 use super::fonts::{FontFaces, Outline, Segment};
 use super::shapes::Shape;
-use super::{Glyph, Item, Scene, TextStyle};
+use super::{Glyph, Item, Metrics, Scene, TextStyle};
 
 /// Draws a scene.
 pub(super) fn draw(scene: &Scene, faces: &FontFaces<'_>) -> Vec<u8> {
-    let mut canvas = Canvas::new(scene);
-    let mut glyphs = GlyphCache { faces, scene, drawn: HashMap::new() };
-    for item in &scene.items {
-        match item {
-            Item::Shape(Shape::Rect { x, y, width, height, coverage }, color) => {
-                canvas.fill((*x, *y), (*width, *height), *color, *coverage);
-            }
-            Item::Shape(Shape::Polygon(corners), color) => {
-                let ends = corners.iter().skip(1).chain(corners.first());
-                let steps = corners.iter().zip(ends).map(|(a, b)| Segment::Line(*a, *b));
-                canvas.cover(&Mask::new(&steps.collect::<Vec<_>>()), 0.0, 0.0, *color);
-            }
-            Item::Text { x, y, cells, style } => {
-                let mut left = *x;
-                for cell in cells {
-                    let mask = glyphs.mask(cell, *style);
-                    canvas.cover(mask, left, y + scene.baseline, style.color);
-                    left += cell.columns as f32 * scene.cell.0;
-                }
-            }
-        }
-    }
+    let mut canvas = Canvas::new(scene.width, scene.height, scene.background);
+    canvas.draw(&scene.items, &mut GlyphCache::new(faces, scene.metrics));
     canvas.encode()
 }
 
@@ -78,33 +59,58 @@ impl Mask {
     }
 }
 
+/// Cached pixels of glyphs, in 16 MB: all glyphs of most programs at any scale.
+const GLYPH_PIXELS_MAX: usize = 4 << 20;
+
 /// Cache of rasterized glyphs.
-struct GlyphCache<'s> {
-    faces: &'s FontFaces<'s>,
-    scene: &'s Scene,
-    drawn: HashMap<(String, usize, bool, bool), Mask>,
+pub(super) struct GlyphCache<'f> {
+    faces: &'f FontFaces<'f>,
+    metrics: Metrics,
+    /// Glyphs by text, for each width and style.
+    drawn: [HashMap<String, Mask>; 8],
+    pixels: usize,
+    pixels_max: usize,
 }
 
-impl GlyphCache<'_> {
+impl<'f> GlyphCache<'f> {
+    pub(super) fn new(faces: &'f FontFaces<'f>, metrics: Metrics) -> GlyphCache<'f> {
+        let drawn = Default::default();
+        GlyphCache { faces, metrics, drawn, pixels: 0, pixels_max: GLYPH_PIXELS_MAX }
+    }
+
     fn mask(&mut self, cell: &Glyph, style: TextStyle) -> &Mask {
-        let key = (cell.text.clone(), cell.columns, style.is_bold, style.is_italic);
-        let (faces, scene) = (self.faces, self.scene);
-        self.drawn.entry(key).or_insert_with(|| Mask::new(&outlines(faces, scene, cell, style)))
+        let style_bits = usize::from(style.is_bold) | usize::from(style.is_italic) << 1;
+        let set = (cell.columns - 1) << 2 | style_bits;
+        if !self.drawn[set].contains_key(&cell.text) {
+            let mask = Mask::new(&outlines(self.faces, &self.metrics, cell, style));
+            if self.pixels + mask.coverage.len() > self.pixels_max {
+                self.drawn = Default::default();
+                self.pixels = 0;
+            }
+            self.pixels += mask.coverage.len();
+            self.drawn[set].insert(cell.text.clone(), mask);
+        }
+        &self.drawn[set][&cell.text]
     }
 }
 
 /// Returns the outlines of a cell: a character with its combining marks, but an emoji without its modifiers.
-fn outlines(faces: &FontFaces<'_>, scene: &Scene, cell: &Glyph, style: TextStyle) -> Vec<Segment> {
+fn outlines(
+    faces: &FontFaces<'_>,
+    metrics: &Metrics,
+    cell: &Glyph,
+    style: TextStyle,
+) -> Vec<Segment> {
     const JOINER: char = '\u{200d}';
-    let room = cell.columns as f32 * scene.cell.0;
+    let room = cell.columns as f32 * metrics.cell.0;
     let mut steps = Vec::new();
     let shown = cell.text.chars().take_while(|&character| character != JOINER).enumerate();
     for (i, character) in shown.filter(|(i, character)| *i == 0 || !is_selector(*character)) {
-        let outline = faces.outline(character, style.is_bold, style.is_italic, scene.font_size);
+        let outline = faces.outline(character, style.is_bold, style.is_italic, metrics.font_size);
         match outline {
             Some(outline) => steps.extend(fitted(outline, room, i > 0)),
             // A missing mark is skipped; a missing character becomes a box.
-            None if i == 0 => steps.extend(missing_glyph(room, scene)),
+            None if i == 0 => steps.extend(missing_glyph(room, metrics)),
             None => {}
         }
     }
@@ -130,10 +136,10 @@ fn fitted(outline: Outline, room: f32, is_mark: bool) -> Vec<Segment> {
 }
 
 /// Returns a box for a character that no font has.
-fn missing_glyph(room: f32, scene: &Scene) -> Vec<Segment> {
-    let thick = scene.pen().light;
+fn missing_glyph(room: f32, metrics: &Metrics) -> Vec<Segment> {
+    let thick = metrics.pen().light;
     let (left, right) = (thick, room - thick);
-    let (top, bottom) = (thick * 2.0 - scene.baseline, 0.0);
+    let (top, bottom) = (thick * 2.0 - metrics.baseline, 0.0);
     let ring = |left: f32, right: f32, top: f32, bottom: f32, is_hole: bool| {
         let mut corners = [[left, top], [right, top], [right, bottom], [left, bottom]];
         if is_hole {
@@ -145,16 +151,44 @@ fn missing_glyph(room: f32, scene: &Scene) -> Vec<Segment> {
     ring(left, right, top, bottom, false).chain(hole).collect()
 }
 
-struct Canvas {
-    width: usize,
-    height: usize,
-    pixels: Vec<u8>,
+/// Pixels in RGB.
+pub(super) struct Canvas {
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) pixels: Vec<u8>,
 }
 
 impl Canvas {
-    fn new(scene: &Scene) -> Canvas {
-        let (width, height) = (scene.width, scene.height);
-        Canvas { width, height, pixels: scene.background.repeat(width * height) }
+    pub(super) fn new(width: usize, height: usize, color: Rgb) -> Canvas {
+        Canvas { width, height, pixels: color.repeat(width * height) }
+    }
+
+    /// Draws the items in order. Text does not extend into the rows above and below.
+    pub(super) fn draw(&mut self, items: &[Item], glyphs: &mut GlyphCache<'_>) {
+        let all_rows = 0..self.height;
+        for item in items {
+            match item {
+                Item::Shape(Shape::Rect { x, y, width, height, coverage }, color) => {
+                    self.fill((*x, *y), (*width, *height), *color, *coverage);
+                }
+                Item::Shape(Shape::Polygon(corners), color) => {
+                    let ends = corners.iter().skip(1).chain(corners.first());
+                    let steps = corners.iter().zip(ends).map(|(a, b)| Segment::Line(*a, *b));
+                    let mask = Mask::new(&steps.collect::<Vec<_>>());
+                    self.cover(&mask, (0.0, 0.0), &all_rows, *color);
+                }
+                Item::Text { x, y, cells, style } => {
+                    let metrics = glyphs.metrics;
+                    let rows = *y as usize..((y + metrics.cell.1) as usize).min(self.height);
+                    let mut left = *x;
+                    for cell in cells {
+                        let mask = glyphs.mask(cell, *style);
+                        self.cover(mask, (left, y + metrics.baseline), &rows, style.color);
+                        left += cell.columns as f32 * metrics.cell.0;
+                    }
+                }
+            }
+        }
     }
 
     fn blend(&mut self, x: usize, y: usize, color: Rgb, part: f32) {
@@ -174,18 +208,26 @@ impl Canvas {
         }
     }
 
-    fn cover(&mut self, mask: &Mask, x: f32, y: f32, color: Rgb) {
+    fn cover(&mut self, mask: &Mask, (x, y): (f32, f32), rows: &Range<usize>, color: Rgb) {
+        if mask.width == 0 {
+            return;
+        }
         let (left, top) = ((x + mask.left).round(), (y + mask.top).round());
-        for (i, &part) in mask.coverage.iter().enumerate().filter(|(_, part)| **part > 0.0) {
-            let (col, row) = (left + (i % mask.width) as f32, top + (i / mask.width) as f32);
-            let is_inside = (0.0..self.width as f32).contains(&col) && row >= 0.0;
-            if is_inside {
-                self.blend(col as usize, row as usize, color, part);
+        for (i, line) in mask.coverage.chunks(mask.width).enumerate() {
+            let row = top + i as f32;
+            if row < 0.0 || !rows.contains(&(row as usize)) {
+                continue;
+            }
+            for (i, &part) in line.iter().enumerate().filter(|(_, part)| **part > 0.0) {
+                let col = left + i as f32;
+                if (0.0..self.width as f32).contains(&col) {
+                    self.blend(col as usize, row as usize, color, part);
+                }
             }
         }
     }
 
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
@@ -199,5 +241,29 @@ impl Canvas {
         });
         written.expect("a vector takes all that is written, and the sizes agree");
         bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Font;
+
+    #[test]
+    fn cached_glyphs_have_a_limit() {
+        let font = Font::default();
+        let faces = font.faces();
+        let mut glyphs = GlyphCache::new(&faces, Metrics::new(&faces, 15.0, 0.0, 1.0));
+        let style = TextStyle { color: [0; 3], is_bold: false, is_italic: false };
+        let size = |glyphs: &mut GlyphCache<'_>, text: &str| {
+            glyphs.mask(&Glyph { text: text.to_owned(), columns: 1 }, style).coverage.len()
+        };
+        let both = size(&mut glyphs, "a") + size(&mut glyphs, "W");
+        assert_eq!(glyphs.pixels, both);
+        for (pixels_max, kept) in [(both, 2), (both - 1, 1)] {
+            (glyphs.drawn, glyphs.pixels, glyphs.pixels_max) = (Default::default(), 0, pixels_max);
+            assert_eq!(size(&mut glyphs, "a") + size(&mut glyphs, "W"), both);
+            assert_eq!(glyphs.drawn[0].len(), kept);
+        }
     }
 }

@@ -9,7 +9,8 @@ use crate::text;
 
 /// Draws a scene.
 pub(super) fn draw(scene: &Scene) -> String {
-    let Scene { width, height, font_size, background, .. } = scene;
+    let Scene { width, height, background, .. } = scene;
+    let font_size = scene.metrics.font_size;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"'DejaVu Sans Mono',Menlo,Consolas,monospace\" \
@@ -44,12 +45,12 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
             writeln!(svg, "<polygon points=\"{}\" fill=\"{color}\"/>", corners.join(" "))
         }
         Item::Text { x, y, cells, style } => {
-            let y = y + scene.baseline;
+            let y = y + scene.metrics.baseline;
             let mut left = *x;
             // Wide and narrow characters separately: `textLength` spreads characters evenly.
             for part in cells.chunk_by(|a, b| a.columns == b.columns) {
                 let columns: usize = part.iter().map(|cell| cell.columns).sum();
-                let width = columns as f32 * scene.cell.0;
+                let width = columns as f32 * scene.metrics.cell.0;
                 text_of(svg, part, *style, left, y, width);
                 left += width;
             }
@@ -58,9 +59,14 @@ fn push(svg: &mut String, item: &Item, scene: &Scene) {
     };
 }
 
+/// Returns the text of cells for an element. XML forbids two characters that programs may print.
+pub(super) fn escaped(cells: &[Glyph]) -> String {
+    let escaped = cells.iter().map(|cell| text::escaped(&text::visible(&cell.text)));
+    escaped.collect::<String>().replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
 fn text_of(svg: &mut String, cells: &[Glyph], style: TextStyle, x: f32, y: f32, width: f32) {
-    let shown: String =
-        cells.iter().map(|cell| text::escaped(&text::visible(&cell.text))).collect();
+    let shown = escaped(cells);
     let bold = if style.is_bold { " font-weight=\"bold\"" } else { "" };
     let italic = if style.is_italic { " font-style=\"italic\"" } else { "" };
     let color = hex(style.color);

@@ -312,7 +312,11 @@ fn find_target(driver: &mut Driver, bootstrap: bool) -> Option<Target> {
     let is_foreign = bootstrap || shell::is_shell_or_carrier(&found.name);
     let kind = shell::Kind::of(&found.name);
     let target = if reader.is_some() { Target::Foreign(kind) } else { Target::NotReady };
-    (is_foreign || has_just_ended_sentinel(driver)).then_some(target)
+    if is_foreign || has_just_ended_sentinel(driver) {
+        return Some(target);
+    }
+    // The last input may be ending the program, as Ctrl+C does.
+    driver.session().may_react(driver.now()).then_some(Target::NotReady)
 }
 
 /// Returns whether a shell without integration has just ended a command: the process that printed the last mark may

@@ -222,8 +222,9 @@ fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec,
         shell_integration: params.shell_integration.unwrap_or(true),
         client: Arc::clone(client),
         record: (params.record || params.record_input)
-            .then_some(Record { with_input: params.record_input }),
+            .then_some(Record { path: None, with_input: params.record_input }),
         place,
+        disturbance: None,
     })
 }
 

@@ -230,6 +230,17 @@ fn run_command_exits_with_the_status_of_the_command() {
 }
 
 #[test]
+fn a_command_may_follow_an_interrupt_at_once() {
+    let home = Home::new("interrupt");
+    home.json(&["spawn", "--name", "a", "--", "bash", "--norc"]);
+    for _ in 0..10 {
+        assert_eq!(home.run(&["run-command", "a", "cat", "--timeout-ms", "50"]).0, 124);
+        home.json(&["send", "a", "--keys", "ctrl+c"]);
+        assert_eq!(home.run(&["run-command", "a", "(exit 3)"]).0, 3);
+    }
+}
+
+#[test]
 fn spawn_uses_the_callers_directory_and_environment() {
     let home = Home::new("here");
     let script = "echo $(pwd) $COLOUR $TERM; cat";

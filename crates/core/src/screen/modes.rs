@@ -208,7 +208,7 @@ impl MouseEncoding {
 }
 
 /// The shape of the cursor, as set by DECSCUSR.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CursorShape {
     /// A block over the cell.
     #[default]

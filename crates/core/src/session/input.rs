@@ -3,7 +3,7 @@
 use super::Session;
 use crate::Time;
 use crate::screen::EchoSource;
-use crate::waits::{Input, JobState};
+use crate::waits::{Input, JobState, REACTION_GRACE};
 
 impl Session {
     /// Sets the anchor before input is written to the program. `text` is the part of it that may be echoed, and `by`
@@ -49,6 +49,11 @@ impl Session {
         if !is_pending {
             self.judge_activity(now);
         }
+    }
+
+    /// Returns whether the program may still react to the last input: it has not had the time that a reaction takes.
+    pub fn may_react(&self, now: Time) -> bool {
+        now.since(self.input.progress_at) < REACTION_GRACE
     }
 
     /// Returns whether a part of the last input is not written yet.

@@ -1,5 +1,6 @@
 //! The I/O of a terminal: a PTY or a tmux pane.
 
+pub mod disturbance;
 #[cfg(test)]
 pub(crate) mod fake;
 pub mod line;
@@ -112,7 +113,12 @@ impl Io {
     /// Returns the foreground job of the terminal. `leader` is the PID of the session leader.
     pub fn foreground(&self, leader: Pid) -> Option<Foreground> {
         match self {
-            Io::Pty(_) | Io::Pane(_) => foreground::probe(leader, &self.input_modes()),
+            Io::Pty(pty) => {
+                let foreground = foreground::probe(leader, &self.input_modes());
+                // The program may be at rest, but its screen is not complete yet.
+                foreground.map(|job| if pty.holds_output() { job.into_busy() } else { job })
+            }
+            Io::Pane(_) => foreground::probe(leader, &self.input_modes()),
             #[cfg(test)]
             Io::Fake(fake) => Some(fake.foreground()),
         }

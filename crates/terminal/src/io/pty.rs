@@ -13,6 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use awaitty_core::{EchoSource, Exit};
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -23,6 +24,7 @@ use rustix::termios::{LocalModes, Winsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::disturbance::Disturbance;
 use super::line::Discipline;
 use crate::platform::child;
 use crate::platform::exit_watch::ExitWatch;
@@ -55,6 +57,8 @@ pub struct Pty {
     pid: Pid,
     terminal: PathBuf,
     untouched: InputModes,
+    /// Disturbs the timing, if a test asks for it.
+    disturbance: Option<Box<Mutex<Disturbance>>>,
 }
 
 /// The arguments of `execve`. Created before the fork, because a forked child must not allocate.
@@ -163,7 +167,7 @@ impl Pty {
         let exit = ExitWatch::new(pid)?;
         rustix::io::ioctl_fionbio(&master, true)?;
         let master = register(master, Interest::READABLE | Interest::WRITABLE)?;
-        Ok(Pty { master, exit, pid, terminal, untouched })
+        Ok(Pty { master, exit, pid, terminal, untouched, disturbance: None })
     }
 
     /// Returns the PID of the program, which is also the ID of its process group and session.
@@ -176,13 +180,37 @@ impl Pty {
         &self.terminal
     }
 
+    /// Disturbs the timing of output and input from now on.
+    pub fn disturb(&mut self, disturbance: Disturbance) {
+        self.disturbance = Some(Box::new(Mutex::new(disturbance)));
+    }
+
+    fn disturbance(&self) -> Option<MutexGuard<'_, Disturbance>> {
+        let disturbance = self.disturbance.as_ref()?;
+        Some(disturbance.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns whether output was read from the kernel and is held back.
+    pub fn holds_output(&self) -> bool {
+        self.disturbance().is_some_and(|disturbance| disturbance.holds_output())
+    }
+
     /// Waits until there is output to read.
     pub async fn readable(&self) -> io::Result<()> {
+        let release_at = self.disturbance().and_then(|disturbance| disturbance.release_at());
+        if let Some(at) = release_at {
+            tokio::time::sleep_until(at).await;
+            return Ok(());
+        }
         self.master.readable().await.map(|mut guard| guard.retain_ready())
     }
 
     /// Waits until the terminal accepts input.
     pub async fn writable(&self) -> io::Result<()> {
+        let writable_at = self.disturbance().and_then(|disturbance| disturbance.writable_at());
+        if let Some(at) = writable_at {
+            tokio::time::sleep_until(at).await;
+        }
         self.master.writable().await.map(|mut guard| guard.retain_ready())
     }
 
@@ -193,12 +221,43 @@ impl Pty {
 
     /// Reads output, even if the runtime has not been notified of it yet.
     pub fn read(&self, buffer: &mut [u8]) -> ReadOutcome {
-        read(&self.master, buffer)
+        match self.disturbance() {
+            Some(mut disturbance) => self.read_disturbed(&mut disturbance, buffer),
+            None => read(&self.master, buffer),
+        }
+    }
+
+    /// Reads from the kernel into the held output, and releases the next piece if it is due. After the exit the rest is
+    /// released without delays, so that the exit is not reported late.
+    fn read_disturbed(&self, disturbance: &mut Disturbance, buffer: &mut [u8]) -> ReadOutcome {
+        let mut end = ReadOutcome::Drained;
+        while disturbance.room() >= buffer.len() {
+            match read(&self.master, buffer) {
+                ReadOutcome::Bytes(count) => disturbance.hold(&buffer[..count]),
+                other => {
+                    end = other;
+                    break;
+                }
+            }
+        }
+        let released = match end {
+            ReadOutcome::Closed => disturbance.release_all(buffer),
+            ReadOutcome::Bytes(_) | ReadOutcome::Drained | ReadOutcome::Changed => {
+                disturbance.release(buffer)
+            }
+        };
+        if released > 0 { ReadOutcome::Bytes(released) } else { end }
     }
 
     /// Writes as much as the terminal accepts. Returns the number of bytes.
     pub fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        write(&self.master, bytes)
+        let Some(mut disturbance) = self.disturbance() else { return write(&self.master, bytes) };
+        if disturbance.writable_at().is_some() {
+            return Ok(0);
+        }
+        let written = write(&self.master, bytes);
+        disturbance.note_written();
+        written
     }
 
     /// Reaps the program, which has exited, and returns its exit status. Called once.

@@ -121,7 +121,11 @@ impl Recorder {
         let _ = std::fs::remove_file(&self.path);
     }
 
-    fn start_at(path: PathBuf, head: &Head<'_>, with_input: bool) -> io::Result<Recorder> {
+    /// Starts a recording in a new file.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be created. The message contains its path.
+    pub fn start_at(path: PathBuf, head: &Head<'_>, with_input: bool) -> io::Result<Recorder> {
         let file = File::options().write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|error| named(&path, &error))?;
         // Shows other processes that the file is being written.

@@ -193,6 +193,20 @@ pub struct Options {
     pub answers_checksums: bool,
 }
 
+#[cfg(test)]
+impl Options {
+    /// Returns options for tests.
+    pub(crate) fn for_tests() -> Options {
+        Options {
+            scrollback: 100,
+            frames: 200,
+            output_chars: 1000,
+            input_queue: 10_000,
+            answers_checksums: false,
+        }
+    }
+}
+
 /// The parts of a terminal that exist only for programs that we start.
 #[derive(Debug, Default)]
 pub struct ProgramSetup {

@@ -60,6 +60,11 @@ impl Driver {
         self.record(|recorder, now| recorder.exit(now, status));
     }
 
+    /// Writes a marker to the recording, if there is one.
+    pub fn mark_recording(&mut self, label: &str) {
+        self.record(|recorder, now| recorder.mark(now, label));
+    }
+
     /// Returns the status of the recording, if there is one.
     pub fn recording(&self) -> Option<RecordingStatus> {
         self.recorder.as_ref().map(Recorder::status)

@@ -61,17 +61,16 @@ pub(crate) async fn close_with_leaks(
     terminals: &Arc<Terminals>,
     entry: &Arc<Entry>,
 ) -> Vec<Survivor> {
-    let Some(mut traces) = Traces::of(&entry.tag) else { return Vec::new() };
+    let Some(traces) = Traces::of(&entry.tag) else { return Vec::new() };
     let has_exited = entry.handle.call(exit_of).await.flatten().is_some();
-    let mut leaked = if has_exited {
-        traces.wait(LEAK_GRACE).await
-    } else {
-        // Notes the processes that have the terminal open. Most of them end with the program.
-        traces.wait(Duration::ZERO).await;
-        Vec::new()
-    };
+    let mut leaked = Vec::new();
+    if has_exited {
+        leaked = traces.wait(LEAK_GRACE).await;
+        if !leaked.is_empty() {
+            traces.kill().await;
+        }
+    }
     let survivors = terminals.close(entry, Ending::Kill(Signal::HUP, limits::GRACE), false).await;
-    traces.note_closed();
     for left in traces.kill().await.into_iter().chain(survivors) {
         if leaked.iter().all(|known| known.pid != left.pid) {
             leaked.push(left);

@@ -55,6 +55,8 @@ pub struct SpawnSpec {
     pub record: Option<Record>,
     /// The kind of its terminal.
     pub place: Place,
+    /// The seed of a random disturbance of its timing (see [`crate::io::disturbance`]), for tests. Only in a PTY.
+    pub disturbance: Option<u64>,
 }
 
 /// The kind of terminal in which a program is started.
@@ -67,8 +69,10 @@ pub enum Place {
 }
 
 /// How a program is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
+    /// The new file for the recording. Default: a file in the directory for recordings.
+    pub path: Option<PathBuf>,
     /// Input is recorded too, except secrets.
     pub with_input: bool,
 }
@@ -91,6 +95,7 @@ impl SpawnSpec {
             client: "library".into(),
             record: None,
             place: Place::Pty,
+            disturbance: None,
         }
     }
 
@@ -100,14 +105,20 @@ impl SpawnSpec {
         id: &str,
         limits: &Limits,
     ) -> Result<Option<Recorder>, ToolError> {
-        let Some(Record { with_input }) = self.record else { return Ok(None) };
+        let Some(Record { path, with_input }) = &self.record else { return Ok(None) };
         let command = shell_words::join(&self.argv);
         let timestamp = wall_clock_ms() / 1000;
         let head = Head { size: (self.cols, self.rows), command: &command, timestamp };
         let name = [Some(id), self.name.as_deref()].into_iter().flatten().collect::<Vec<_>>();
-        let started = Recorder::start(&name.join("-"), &head, with_input, limits);
+        let started = match path {
+            Some(path) => Recorder::start_at(path.clone(), &head, *with_input),
+            None => Recorder::start(&name.join("-"), &head, *with_input, limits),
+        };
         started.map(Some).map_err(|error| {
-            let next = "leave record out, or set AWAITTY_RECORDINGS to a directory";
+            let next = match path {
+                Some(_) => "give the path of a new file",
+                None => "leave record out, or set AWAITTY_RECORDINGS to a directory",
+            };
             ToolError::new("spawn_failed", format!("record: {error}: {next}"))
         })
     }

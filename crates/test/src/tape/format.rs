@@ -109,8 +109,8 @@ impl fmt::Display for Quoted<'_> {
         let mut rest = self.0;
         loop {
             // The longest start of the rest that ends before a space and has a quote left.
-            let ends = rest.match_indices(' ').map(|(at, _)| at).chain([rest.len()]);
-            let end = ends.filter(|end| quote(&rest[..*end]).is_some()).last();
+            let mut ends = rest.match_indices(' ').map(|(at, _)| at).chain([rest.len()]);
+            let end = ends.rfind(|end| quote(&rest[..*end]).is_some());
             let part = &rest[..end.unwrap_or(rest.len())];
             let quote = quote(part).unwrap_or('"');
             write!(f, "{quote}{part}{quote}")?;

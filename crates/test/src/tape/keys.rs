@@ -1,7 +1,7 @@
 //! Keys and their combinations.
 
 use super::command::{Action, KeyPress, TapeKey};
-use super::parser::{Parsed, Parser, shorten};
+use super::parser::{Parsed, Parser, show};
 use super::scan::{Mark, is_quote};
 use super::suggest;
 
@@ -115,16 +115,14 @@ impl<'t> Parser<'t> {
             (Some(_), Some(_)) => named(part),
         };
         let Some(key) = key else {
-            let message = format!("the key {:?} is not known", shorten(part));
+            let message = format!("the key {} is not known", show(part));
             let error = self.error(start, part, message);
-            return Err(error.hint(suggest::key(part).unwrap_or_else(|| {
-                format!("a combination has one key: write `{name}+{}`", &part[..1])
-            })));
+            return Err(error.hint(suggest::key(part).unwrap_or_else(suggest::all_keys)));
         };
         let ends = |c: char| c.is_whitespace() || matches!(c, '@' | '#');
         if self.scan.peek().is_some_and(|c| !ends(c)) {
             let value = self.scan.since(start).to_owned() + self.scan.chunk();
-            let message = format!("{:?} is more than one key", shorten(&value));
+            let message = format!("{} is more than one key", show(&value));
             let suggestion = format!("write modifiers first, then one key: `{name}+{key}`");
             return Err(self.error(start, &value, message).hint(suggestion));
         }

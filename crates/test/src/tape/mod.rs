@@ -30,7 +30,7 @@ pub use command::{
     Action, Command, Expectation, KeyPress, OutputFormat, Position, ScreenshotFormat, Scroll,
     Setting, Tape, TapeError, TapeKey, WaitScope, Warning, WarningKind, WindowBar,
 };
-pub use parser::{SOURCES_MAX, TAPE_MAX, parse};
+pub use parser::{ERRORS_MAX, SOURCES_MAX, TAPE_MAX, parse};
 pub use pattern::{Regex, RegexError};
 pub use settings::{FACTOR_MAX, FRAMERATE_MAX, PIXELS_MAX};
 pub use theme::{Rgb, Theme, ThemeColors};

@@ -7,7 +7,7 @@ use super::command::{
     Action, Command, Expectation, OutputFormat, Position, ScreenshotFormat, Scroll, Tape,
     TapeError, WaitScope,
 };
-use super::scan::{Mark, Scanner};
+use super::scan::{Mark, Scanner, is_quote};
 use super::{check, suggest};
 
 /// Maximum bytes of a tape: hours of typing. A larger file is not a tape.
@@ -15,6 +15,9 @@ pub const TAPE_MAX: usize = 1 << 20;
 
 /// Maximum number of `Source` commands in a tape: with [`TAPE_MAX`] it bounds the memory of a tape.
 pub const SOURCES_MAX: usize = 64;
+
+/// Maximum number of errors: more of them means that the file is not a tape.
+pub const ERRORS_MAX: usize = 1000;
 
 /// Maximum characters of a value in an error: half a line.
 const VALUE_MAX: usize = 60;
@@ -56,13 +59,25 @@ pub(super) struct Parser<'t> {
     errors: Vec<TapeError>,
 }
 
-/// Returns a value as an error shows it.
+/// Returns the start of a value.
 pub(super) fn shorten(value: &str) -> String {
-    let mut shown: String = value.chars().take(VALUE_MAX).collect();
-    if shown.len() < value.len() {
-        shown.push('…');
+    let mut short: String = value.chars().take(VALUE_MAX).collect();
+    if short.len() < value.len() {
+        short.push('…');
     }
-    shown
+    short
+}
+
+/// Returns a value in quotes for an error. A text of the tape has them already.
+pub(super) fn show(value: &str) -> String {
+    let mut shown = String::new();
+    for c in shorten(value).chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    if shown.starts_with(is_quote) { shown } else { format!("\"{shown}\"") }
 }
 
 impl TapeError {
@@ -87,17 +102,38 @@ impl<'t> Parser<'t> {
         TapeError { position, value, message: message.into(), suggestion: None }
     }
 
+    /// Adds an error after which the command is parsed further.
+    pub(super) fn report(&mut self, error: TapeError) {
+        self.errors.push(error);
+    }
+
     /// Returns the error that a command has no value of the right kind at the current place.
     pub(super) fn missing(&mut self, command: &str, what: &str, example: &str) -> TapeError {
         self.scan.skip_to_value();
         let mark = self.scan.mark();
-        let value = if self.scan.is_line_end() { "" } else { self.scan.chunk() };
+        let value = self.next_value();
         self.scan.reset(mark);
         let message = match value {
             "" => format!("`{command}` needs {what}"),
-            _ => format!("`{command}` needs {what}, not {:?}", shorten(value)),
+            _ => format!("`{command}` needs {what}, not {}", show(value)),
         };
         self.error(mark, value, message).hint(format!("write `{example}`"))
+    }
+
+    /// Reads what a person sees as the next value: a text in quotes, or everything up to a blank.
+    fn next_value(&mut self) -> &'t str {
+        if self.scan.is_line_end() {
+            return "";
+        }
+        let start = self.scan.mark();
+        if let Some(quote) = self.scan.peek().filter(|&c| is_quote(c)) {
+            self.scan.bump();
+            if self.scan.delimited(quote, false).is_some() {
+                return self.scan.since(start);
+            }
+            self.scan.reset(start);
+        }
+        self.scan.chunk()
     }
 
     /// Parses all commands.
@@ -117,6 +153,12 @@ impl<'t> Parser<'t> {
                 Ok(action) => {
                     let source = self.scan.since(start).trim_end().to_owned();
                     commands.push(Command { action, position: self.position(start), source });
+                }
+                Err(_) if self.errors.len() >= ERRORS_MAX => {
+                    let message = format!("the tape has more than {ERRORS_MAX} errors");
+                    let error = self.error(start, "", message).hint("correct the others first");
+                    self.errors.push(error);
+                    return commands;
                 }
                 Err(error) => {
                     self.errors.push(error);
@@ -194,18 +236,17 @@ impl<'t> Parser<'t> {
             _ => {
                 self.scan.reset(start);
                 let word = self.scan.chunk();
-                let message = format!("the command {:?} is not known", shorten(word));
+                let message = format!("the command {} is not known", show(word));
                 let error = self.error(start, word, message);
-                return Err(match suggest::command(word) {
-                    Some(suggestion) => error.hint(suggestion),
-                    None => error,
-                });
+                return Err(
+                    error.hint(suggest::command(word).unwrap_or_else(suggest::all_commands))
+                );
             }
         })
     }
 
     fn not_a_command(&mut self, start: Mark) -> TapeError {
-        let value = self.scan.chunk();
+        let value = self.next_value();
         let suggestion = match value.chars().next() {
             Some('"' | '\'' | '`') => "text belongs after a command, such as `Type \"text\"`",
             Some('/') => "a pattern belongs after a command, such as `Expect /text/`",
@@ -215,9 +256,12 @@ impl<'t> Parser<'t> {
             Some('\\') => "texts have no escapes: write a text with \" as '…' or `…`",
             _ => "write a command, such as `Type \"text\"`",
         };
-        self.scan.reset(start);
-        self.scan.bump();
-        self.error(start, value, format!("{:?} is not a command", shorten(value))).hint(suggestion)
+        // The part after a text or a first character may be a command.
+        if !value.starts_with(is_quote) {
+            self.scan.reset(start);
+            self.scan.bump();
+        }
+        self.error(start, value, format!("{} is not a command", show(value))).hint(suggestion)
     }
 
     fn scroll(&mut self, word: &str, direction: Scroll) -> Parsed<Action> {
@@ -229,22 +273,11 @@ impl<'t> Parser<'t> {
         self.scan.skip_to_value();
         let start = self.scan.mark();
         let path = self.path("Output", "a file", "Output demo.gif")?;
-        let format = match extension(&path).as_deref() {
-            Some("gif") => OutputFormat::Gif,
-            Some("svg") => OutputFormat::Svg,
-            Some("png") => OutputFormat::Png,
-            Some("cast") => OutputFormat::Cast,
-            Some("txt" | "ascii" | "test") => OutputFormat::Text,
-            Some("html") => OutputFormat::Html,
-            Some("mp4") => OutputFormat::Mp4,
-            Some("webm") => OutputFormat::Webm,
-            None if path.ends_with('/') => OutputFormat::Frames,
-            _ => {
-                let message = format!("the format of the output {:?} is not known", shorten(&path));
-                let known = "use .gif, .svg, .png, .cast, .txt, .ascii or .html";
-                return Err(self.error(start, &path, message).hint(known));
-            }
-        };
+        let format = OutputFormat::of(&path).ok_or_else(|| {
+            let message = format!("the format of the output {} is not known", show(&path));
+            let known = "use .gif, .svg, .png, .cast, .txt, .ascii or .html";
+            self.error(start, &path, message).hint(known)
+        })?;
         Ok(Action::Output { path, format })
     }
 
@@ -257,8 +290,7 @@ impl<'t> Parser<'t> {
             Some("svg") => ScreenshotFormat::Svg,
             Some("txt" | "ascii") => ScreenshotFormat::Text,
             _ => {
-                let shown = shorten(&path);
-                let message = format!("the format of the screenshot {shown:?} is not known");
+                let message = format!("the format of the screenshot {} is not known", show(&path));
                 return Err(self.error(start, &path, message).hint("use .png, .svg or .txt"));
             }
         };
@@ -319,7 +351,7 @@ impl<'t> Parser<'t> {
                 return Err(self.missing("Expect", "a pattern", "Expect /text/"));
             }
             Some(word) => {
-                let message = format!("the expectation {:?} is not known", shorten(word));
+                let message = format!("the expectation {} is not known", show(word));
                 let names = ["Gone", "Selected", "Title", "Frame", "Exit"];
                 let error = self.error(start, word, message);
                 return Err(error.hint(suggest::nearest(word, names.into_iter()).unwrap_or_else(
@@ -350,14 +382,14 @@ impl<'t> Parser<'t> {
         self.scan.skip_to_value();
         let start = self.scan.mark();
         let path = self.path("Source", "a tape", "Source other.tape")?;
-        let shown = shorten(&path);
+        let shown = show(&path);
         let error = |message: String| self.error(start, &path, message);
         if extension(&path).as_deref() != Some("tape") {
-            let error = error(format!("the source {shown:?} is not a .tape file"));
+            let error = error(format!("the source {shown} is not a .tape file"));
             return Err(error.hint("write `Source other.tape`"));
         }
         let Some(load) = self.load else {
-            let error = error(format!("the source {shown:?} is inside a sourced tape"));
+            let error = error(format!("the source {shown} is inside a sourced tape"));
             return Err(error.hint("source it from the main tape"));
         };
         if self.sources == SOURCES_MAX {
@@ -368,11 +400,8 @@ impl<'t> Parser<'t> {
         let text = match load(&path) {
             Ok(text) => text,
             Err(cause) => {
-                let error = self.error(
-                    start,
-                    &path,
-                    format!("the source {shown:?} cannot be read: {cause}"),
-                );
+                let error =
+                    self.error(start, &path, format!("the source {shown} cannot be read: {cause}"));
                 return Err(error.hint("correct the path"));
             }
         };
@@ -382,6 +411,24 @@ impl<'t> Parser<'t> {
         // The outputs of a sourced tape would replace those of the main tape.
         commands.retain(|command| !matches!(command.action, Action::Output { .. }));
         Ok(Action::Source { path, commands })
+    }
+}
+
+impl OutputFormat {
+    /// Returns the format of a file by its extension, or `None` if it is not known.
+    pub fn of(path: &str) -> Option<OutputFormat> {
+        Some(match extension(path).as_deref() {
+            Some("gif") => OutputFormat::Gif,
+            Some("svg") => OutputFormat::Svg,
+            Some("png") => OutputFormat::Png,
+            Some("cast") => OutputFormat::Cast,
+            Some("txt" | "ascii" | "test") => OutputFormat::Text,
+            Some("html") => OutputFormat::Html,
+            Some("mp4") => OutputFormat::Mp4,
+            Some("webm") => OutputFormat::Webm,
+            None if path.ends_with('/') => OutputFormat::Frames,
+            _ => return None,
+        })
     }
 }
 

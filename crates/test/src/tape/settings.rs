@@ -1,7 +1,9 @@
 //! `Set`: the settings of a tape.
 
 use super::command::{Action, Setting, TapeError, WindowBar};
-use super::parser::{Parsed, Parser, shorten};
+use super::parser::{Parsed, Parser, show};
+use super::pattern::Regex;
+use super::scan::is_quote;
 use super::suggest;
 use super::theme::{Theme, ThemeColors, parse_color};
 
@@ -97,7 +99,7 @@ impl Parser<'_> {
             _ => match self.pixels(name)? {
                 Some(setting) => setting,
                 None => {
-                    let message = format!("the setting {:?} is not known", shorten(name));
+                    let message = format!("the setting {} is not known", show(name));
                     let error = self.error(start, name, message);
                     return Err(unknown_setting(error, name));
                 }
@@ -137,19 +139,19 @@ impl Parser<'_> {
         Ok(shell)
     }
 
-    /// Parses the value of `WaitPattern`, which may be a text, as in VHS.
-    fn wait_pattern(&mut self) -> Parsed<super::Regex> {
+    /// Parses the value of `WaitPattern`, which may be a text or a word, as in VHS.
+    fn wait_pattern(&mut self) -> Parsed<Regex> {
+        let (command, example) = ("Set WaitPattern", "Set WaitPattern /> $/");
         self.scan.skip_to_value();
-        let start = self.scan.mark();
-        let Some(text) = self.quoted()? else {
-            return self.any_pattern("Set WaitPattern", "Set WaitPattern /> $/");
-        };
-        let end = self.scan.mark();
-        self.scan.reset(start);
-        self.scan.bump();
-        let inside = self.scan.mark();
-        self.scan.reset(end);
-        self.regex(inside, end, text)
+        if self.scan.peek() == Some('/') || self.scan.is_line_end() {
+            return self.any_pattern(command, example);
+        }
+        let mut inside = self.scan.clone();
+        if self.scan.peek().is_some_and(is_quote) {
+            inside.bump();
+        }
+        let text = self.text(command, "a pattern between slashes", example)?;
+        self.regex(inside.mark(), self.scan.mark(), &text)
     }
 
     fn theme(&mut self) -> Parsed<Theme> {
@@ -165,15 +167,19 @@ impl Parser<'_> {
                 self.scan.advance_to(start.at + length);
                 Ok(Theme::Colors(Box::new(colors)))
             }
-            Err(problem) => {
-                self.scan.advance_to(start.at + problem.offset);
-                let mark = self.scan.mark();
-                // The next command is after the object, not inside it.
-                if let Some(length) = text.find('}').map(|end| end + 1) {
-                    self.scan.advance_to(start.at + length);
-                }
-                let error = self.error(mark, &problem.value, problem.message);
-                Err(error.hint("write `Set Theme { \"background\": \"#29283b\" }`"))
+            Err(problems) => {
+                let mut errors = problems.errors.into_iter().map(|problem| {
+                    self.scan.reset(start);
+                    self.scan.advance_to(start.at + problem.offset);
+                    let error = self.error(self.scan.mark(), &problem.value, problem.message);
+                    error.hint("write `Set Theme { \"background\": \"#29283b\" }`")
+                });
+                let first = errors.next().expect("a wrong theme has an error");
+                let others: Vec<TapeError> = errors.collect();
+                others.into_iter().for_each(|error| self.report(error));
+                self.scan.reset(start);
+                self.scan.advance_to(start.at + problems.length);
+                Err(first)
             }
         }
     }
@@ -184,7 +190,7 @@ impl Parser<'_> {
         let example = "Set MarginFill \"#674EFF\"";
         let fill = self.path("Set MarginFill", "a colour in quotes or a file", example)?;
         if fill.starts_with('#') && (fill.len() != 7 || parse_color(&fill).is_none()) {
-            let message = format!("{:?} is not a colour", shorten(&fill));
+            let message = format!("{} is not a colour", show(&fill));
             return Err(self.error(start, &fill, message).hint(format!("write `{example}`")));
         }
         Ok(fill)
@@ -200,7 +206,7 @@ impl Parser<'_> {
         if let Some((_, bar)) = WINDOW_BARS.iter().find(|(known, _)| *known == name) {
             return Ok(Some(*bar));
         }
-        let message = format!("the window bar {:?} is not known", shorten(&name));
+        let message = format!("the window bar {} is not known", show(&name));
         let near = suggest::nearest(&name, WINDOW_BARS.iter().map(|(known, _)| *known));
         let all = || "use Colorful, ColorfulRight, Rings or RingsRight".to_owned();
         Err(self.error(start, &name, message).hint(near.unwrap_or_else(all)))

@@ -64,10 +64,19 @@ pub(super) fn is_command(word: &str) -> bool {
     COMMANDS.contains(&word) || keys::MODIFIERS.contains(&word) || keys::named(word).is_some()
 }
 
+/// Returns whether a word is a command but for its case.
+pub(super) fn is_command_in_other_case(word: &str) -> bool {
+    let keys = keys::NAMED.iter().map(|(name, _)| *name);
+    COMMANDS.into_iter().chain(keys).any(|name| name.eq_ignore_ascii_case(word))
+}
+
 /// Returns what an unknown command was meant to be.
 pub(super) fn command(word: &str) -> Option<String> {
     if let Some((_, instead)) = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(word)) {
         return Some(format!("write `{instead}`"));
+    }
+    if let Some(keys) = function_keys(word) {
+        return Some(keys);
     }
     if super::settings::NAMES.contains(&word) {
         return Some(format!("write `Set {word} …`"));
@@ -76,8 +85,30 @@ pub(super) fn command(word: &str) -> Option<String> {
     nearest(word, COMMANDS.into_iter().chain(keys::MODIFIERS).chain(keys))
 }
 
+/// Returns a text with all commands.
+pub(super) fn all_commands() -> String {
+    let (names, modifiers) = (COMMANDS.join(", "), keys::MODIFIERS.join(", "));
+    format!("the commands are {names}, {modifiers} and the keys")
+}
+
+/// Returns a text with all keys of a combination.
+pub(super) fn all_keys() -> String {
+    let names: Vec<&str> = keys::NAMED.iter().map(|(name, _)| *name).collect();
+    format!("a combination ends with one character, or one of {}, F1 to F24", names.join(", "))
+}
+
+/// Returns which function keys there are, if a word is the name of another one.
+fn function_keys(word: &str) -> Option<String> {
+    let digits = word.strip_prefix('F').filter(|digits| !digits.is_empty())?;
+    let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| format!("the function keys are F1 to F{}", keys::FUNCTION_MAX))
+}
+
 /// Returns the similar name of a key.
 pub(super) fn key(word: &str) -> Option<String> {
+    if let Some(keys) = function_keys(word) {
+        return Some(keys);
+    }
     let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(word));
     match alias.and_then(|(_, instead)| keys::named(instead)) {
         Some(key) => Some(format!("did you mean `{key}`?")),

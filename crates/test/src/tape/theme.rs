@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::parser::show;
+
 /// A colour: red, green, blue.
 pub type Rgb = (u8, u8, u8);
 
@@ -61,6 +63,14 @@ const ALIASES: [(&str, &str); 4] = [
     ("selectionBackground", "selection"),
 ];
 
+/// The problems in the JSON of a theme.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ThemeErrors {
+    pub(super) errors: Vec<ThemeError>,
+    /// The length of the object in bytes.
+    pub(super) length: usize,
+}
+
 /// A problem in the JSON of a theme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ThemeError {
@@ -73,27 +83,36 @@ pub(super) struct ThemeError {
 impl ThemeColors {
     /// Parses the JSON object at the start of a text. Returns the colours and the length of the object. Unknown keys
     /// are ignored, as in VHS.
-    pub(super) fn parse(text: &str) -> Result<(ThemeColors, usize), ThemeError> {
+    pub(super) fn parse(text: &str) -> Result<(ThemeColors, usize), ThemeErrors> {
         let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
         let object = match stream.next() {
             Some(Ok(object)) => object,
-            Some(Err(error)) => return Err(json_error(text, &error)),
+            Some(Err(error)) => {
+                let error = json_error(text, &error);
+                let length = broken_length(text, error.offset);
+                return Err(ThemeErrors { errors: vec![error], length });
+            }
             None => Map::new(),
         };
         let length = stream.byte_offset();
-        let mut theme = ThemeColors::default();
+        let (mut theme, mut errors) = (ThemeColors::default(), Vec::new());
         for (key, value) in &object {
             let known = ALIASES.iter().find(|(alias, _)| alias == key).map(|(_, key)| *key);
             let known = known.unwrap_or(key);
             if known == "name" {
                 theme.name = value.as_str().map(str::to_owned);
             } else if let Some(color) = theme.color_mut(known) {
-                let parsed = value.as_str().and_then(parse_color);
-                let wrong = || color_error(&text[..length], key, value);
-                *color = Some(parsed.ok_or_else(wrong)?);
+                *color = value.as_str().and_then(parse_color);
+                if color.is_none() {
+                    errors.push(color_error(&text[..length], key, value));
+                }
             }
         }
-        Ok((theme, length))
+        if errors.is_empty() {
+            return Ok((theme, length));
+        }
+        errors.sort_by_key(|error| error.offset);
+        Err(ThemeErrors { errors, length })
     }
 
     fn color_mut(&mut self, key: &str) -> Option<&mut Option<Rgb>> {
@@ -147,10 +166,31 @@ pub(super) fn parse_color(text: &str) -> Option<Rgb> {
     }
 }
 
+/// Returns the length of an object with a syntax error: up to its `}`, over lines that look like a part of it, so that
+/// they are no further errors.
+fn broken_length(text: &str, offset: usize) -> usize {
+    let mut start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    for line in text[start..].split_inclusive('\n') {
+        if !line.trim_start().starts_with(['"', '{', '}']) {
+            return start.max(offset);
+        }
+        let from = offset.saturating_sub(start).min(line.len());
+        if let Some(at) = line[from..].find('}') {
+            return start + from + at + 1;
+        }
+        start += line.len();
+    }
+    text.len()
+}
+
 fn json_error(text: &str, error: &serde_json::Error) -> ThemeError {
     let before: usize =
         text.split_inclusive('\n').take(error.line().max(1) - 1).map(str::len).sum();
-    let offset = (before + error.column().saturating_sub(1)).min(text.len());
+    // The column counts bytes, and may be inside a character.
+    let mut offset = (before + error.column().saturating_sub(1)).min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
     let problem = error.to_string();
     // The position of the error is the one in the tape.
     let problem = problem.split(" at line ").next().unwrap_or(&problem);
@@ -159,7 +199,10 @@ fn json_error(text: &str, error: &serde_json::Error) -> ThemeError {
 }
 
 fn color_error(text: &str, key: &str, value: &Value) -> ThemeError {
-    let offset = text.find(&format!("\"{key}\"")).unwrap_or(0);
-    let message = format!("the colour {value} of {key:?} in the theme is not known");
+    let quoted = format!("\"{key}\"");
+    let is_key = |at: &usize| text[at + quoted.len()..].trim_start().starts_with(':');
+    let offset = text.match_indices(&quoted).map(|(at, _)| at).find(is_key).unwrap_or(0);
+    let message =
+        format!("the colour {} of {key:?} in the theme is not known", show(&value.to_string()));
     ThemeError { value: value.to_string(), message, offset }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use awaitty_terminal::core::{COLS_MAX, ROWS_MAX};
 
 use super::command::Action;
-use super::parser::{Parsed, Parser, shorten};
+use super::parser::{Parsed, Parser, shorten, show};
 use super::pattern::Regex;
 use super::scan::{Mark, is_quote};
 use super::suggest;
@@ -66,7 +66,7 @@ impl<'t> Parser<'t> {
         let time = self.time(command, example)?;
         if time.is_zero() {
             let value = self.scan.since(start);
-            let message = format!("the time {value:?} of `{command}` must be more than 0");
+            let message = format!("the time {} of `{command}` must be more than 0", show(value));
             return Err(self.error(start, value, message).hint(format!("write `{example}`")));
         }
         Ok(time)
@@ -93,7 +93,7 @@ impl<'t> Parser<'t> {
                 self.scan.word();
             }
             (None, Some(unit)) if self.scan.mark() == end && !suggest::is_command(unit) => {
-                let message = format!("the unit {:?} is not known", shorten(unit));
+                let message = format!("the unit {} is not known", show(unit));
                 let error = self.error(end, unit, message).hint("times are in ms, s or m");
                 self.scan.word();
                 return Err(error);
@@ -102,12 +102,12 @@ impl<'t> Parser<'t> {
         }
         let value = self.scan.since(start);
         let Some(number) = parse_number(number) else {
-            let message = format!("{:?} is not a time", shorten(value));
+            let message = format!("{} is not a time", show(value));
             return Err(self.error(start, value, message).hint(format!("write `{example}`")));
         };
         let time = Duration::try_from_secs_f64(number * seconds.unwrap_or(1.0));
         time.ok().filter(|time| *time <= TIME_MAX).ok_or_else(|| {
-            let message = format!("the time {:?} is more than 24 hours", shorten(value));
+            let message = format!("the time {} is more than 24 hours", show(value));
             self.error(start, value, message).hint(format!("write `{example}`"))
         })
     }
@@ -134,9 +134,9 @@ impl<'t> Parser<'t> {
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| {
             let (min, max) = (range.start(), range.end());
-            let message = format!("{:?} is not a number for `{command}`", shorten(text));
-            self.error(start, text, message)
-                .hint(format!("it is a whole number from {min} to {max}"))
+            let message = format!("the value {} of `{command}` is not valid", show(text));
+            let suggestion = format!("write a whole number from {min} to {max}");
+            self.error(start, text, message).hint(suggestion)
         })
     }
 
@@ -151,9 +151,9 @@ impl<'t> Parser<'t> {
         let (start, text) = self.number(command, example)?;
         let fits = |number: &f64| *number <= max && (*number > 0.0 || !positive);
         parse_number(text).filter(fits).ok_or_else(|| {
-            let min = if positive { "more than 0" } else { "0" };
-            let message = format!("{:?} is not a number for `{command}`", shorten(text));
-            self.error(start, text, message).hint(format!("it is a number from {min} to {max}"))
+            let min = if positive { "above 0" } else { "from 0" };
+            let message = format!("the value {} of `{command}` is not valid", show(text));
+            self.error(start, text, message).hint(format!("write a number {min}, up to {max}"))
         })
     }
 
@@ -168,7 +168,7 @@ impl<'t> Parser<'t> {
         if unit.is_some_and(|unit| !suggest::is_command(unit)) {
             self.scan.word();
             let value = self.scan.since(start);
-            let message = format!("{:?} is not a number for `{command}`", shorten(value));
+            let message = format!("the value {} of `{command}` is not a number", show(value));
             return Err(self.error(start, value, message).hint(format!("write `{example}`")));
         }
         Ok((start, text))
@@ -192,15 +192,18 @@ impl<'t> Parser<'t> {
 
     /// Parses one or more texts of a command that types them with spaces in between.
     pub(super) fn texts(&mut self, command: &str, example: &str) -> Parsed<String> {
-        let mut joined: Option<String> = None;
+        let (mut joined, mut after_quote): (Option<String>, bool) = (None, false);
         loop {
             let end = self.scan.mark();
             self.scan.skip_to_value();
             let start = self.scan.mark();
             let text = match self.quoted()? {
-                Some(text) => text,
+                Some(text) => {
+                    after_quote = true;
+                    text
+                }
                 None => match self.scan.word().filter(|word| !suggest::is_command(word)) {
-                    Some(word) if joined.is_some() => self.later_word(start, word)?,
+                    Some(word) if joined.is_some() => self.later_word(start, word, after_quote)?,
                     Some(word) => word,
                     None => {
                         self.scan.reset(end);
@@ -216,12 +219,14 @@ impl<'t> Parser<'t> {
     }
 
     /// Checks a word after a text: `Type "ls" Entr` is a wrong command, although VHS types it.
-    fn later_word(&self, start: Mark, word: &'t str) -> Parsed<&'t str> {
+    fn later_word(&self, start: Mark, word: &'t str, after_quote: bool) -> Parsed<&'t str> {
         let is_capital = word.starts_with(|c: char| c.is_ascii_uppercase());
-        match suggest::command(word).filter(|_| is_capital) {
+        let is_slip = is_capital || after_quote && suggest::is_command_in_other_case(word);
+        match suggest::command(word).filter(|_| is_slip) {
             Some(suggestion) => {
-                let message = format!("{word:?} after a text is neither a command nor in quotes");
-                Err(self.error(start, word, message).hint(suggestion))
+                let word = show(word);
+                let message = format!("{word} after a text is neither a command nor in quotes");
+                Err(self.error(start, &word, message).hint(suggestion))
             }
             None => Ok(word),
         }
@@ -264,10 +269,13 @@ impl<'t> Parser<'t> {
         let end = self.scan.mark();
         self.scan.skip_to_value();
         let next = self.scan.clone().word();
-        if next.is_some_and(|next| !suggest::is_command(next)) {
-            let value = self.scan.since(start).to_owned() + self.scan.word().unwrap_or_default();
-            let message = format!("the value {:?} of `{command}` has no quotes", shorten(&value));
-            return Err(self.error(start, &value, message).hint(format!("write `{example}`")));
+        let goes_on =
+            |next: &str| suggest::is_command(next) || command == "Screen" && next == "Mask";
+        if !self.scan.is_line_end() && !next.is_some_and(goes_on) {
+            self.scan.chunk();
+            let value = self.scan.since(start);
+            let message = format!("the value {} of `{command}` has no quotes", show(value));
+            return Err(self.error(start, value, message).hint(format!("write `{example}`")));
         }
         self.scan.reset(end);
         Ok(word.to_owned())
@@ -320,7 +328,7 @@ impl<'t> Parser<'t> {
         let end = self.scan.mark();
         if self.scan.peek().is_some_and(char::is_alphanumeric) {
             let flags = self.scan.chunk();
-            let message = format!("{:?} after a pattern is not a command", shorten(flags));
+            let message = format!("{} after a pattern is not a command", show(flags));
             let error = self.error(end, flags, message);
             return Err(error.hint("write flags inside the pattern, such as `/(?i)text/`"));
         }
@@ -356,7 +364,7 @@ impl<'t> Parser<'t> {
                 "" => "menu",
                 fixed => fixed,
             };
-            let message = format!("the name {:?} of the screen is not a file name", shorten(&name));
+            let message = format!("the name {} of the screen is not a file name", show(&name));
             let suggestion = format!("write `Screen \"{}\"`", shorten(fixed));
             return Err(self.error(start, &name, message).hint(suggestion));
         }
@@ -376,7 +384,7 @@ impl<'t> Parser<'t> {
             return Err(self.missing(command, "a name and a value", &example));
         }
         if name.contains('=') {
-            let message = format!("the name {:?} of a variable contains `=`", shorten(name));
+            let message = format!("the name {} of a variable contains `=`", show(name));
             return Err(self.error(start, name, message).hint(format!("write `{example}`")));
         }
         let value = self.text(command, "a value", &format!("{command} {name} \"value\""))?;

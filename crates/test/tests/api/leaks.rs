@@ -4,10 +4,15 @@ use awaitty_test::{Failure, exit, text};
 
 use crate::{menu, script};
 
-/// Returns the PID that a report names with a command line.
+/// Returns a script that starts a daemon, which detaches itself and then reports that.
+fn daemon(command: &str) -> String {
+    format!("(setsid sh -c 'echo started; exec {command} >/dev/null 2>&1 </dev/null' &)")
+}
+
+/// Returns the PID that a report names with a command.
 fn leaked(failure: &Failure, command: &str) -> i32 {
     let report = failure.to_string();
-    let line = report.lines().find(|line| line.ends_with(command));
+    let line = report.lines().find(|line| line.contains(command) && line.contains("PID"));
     let line = line.unwrap_or_else(|| panic!("{command:?} is not named: {report}"));
     line.split_whitespace().nth(2).unwrap().trim_end_matches(':').parse().unwrap()
 }
@@ -38,7 +43,7 @@ fn a_daemon_is_killed_and_named() {
 /// The daemon's parent has exited, so nothing but the environment connects it to the program, which still runs.
 #[test]
 fn a_daemon_of_a_program_that_runs_is_killed_and_named() {
-    let t = script("(setsid sleep 1234 >/dev/null 2>&1 </dev/null &); echo started; cat");
+    let t = script(&format!("{}; cat", daemon("sleep 1234")));
     t.expect(text("started")).unwrap();
     let failure = t.close().unwrap_err();
     assert!(!is_alive(leaked(&failure, "sleep 1234")));
@@ -46,16 +51,16 @@ fn a_daemon_of_a_program_that_runs_is_killed_and_named() {
 
 #[test]
 fn a_background_job_that_outlives_the_program_is_killed_and_named() {
-    let t = script("trap '' HUP; sleep 1357 & echo started");
+    let t = script("trap '' HUP; sleep 1357 &");
     t.expect(exit(0)).unwrap();
     let failure = t.close().unwrap_err();
     assert!(!is_alive(leaked(&failure, "sleep 1357")));
 }
 
-/// A process with another environment is found by the terminal that it has open.
+/// A process with another environment is found by its session.
 #[test]
-fn a_process_with_an_empty_environment_is_found_by_its_terminal() {
-    let t = script("trap '' HUP; (setsid env -i sleep 1470 &); echo started");
+fn a_process_with_an_empty_environment_is_found_by_its_session() {
+    let t = script("trap '' HUP; env -i sleep 1470 &");
     t.expect(exit(0)).unwrap();
     let failure = t.close().unwrap_err();
     assert!(!is_alive(leaked(&failure, "sleep 1470")));
@@ -64,7 +69,7 @@ fn a_process_with_an_empty_environment_is_found_by_its_terminal() {
 #[test]
 fn a_leak_panics_when_the_terminal_is_dropped() {
     let leak = || {
-        let t = script("(setsid sleep 1580 >/dev/null 2>&1 </dev/null &); echo started");
+        let t = script(&format!("{}; cat", daemon("sleep 1580")));
         t.expect(text("started")).unwrap();
     };
     let panic = std::panic::catch_unwind(leak).unwrap_err();
@@ -74,7 +79,7 @@ fn a_leak_panics_when_the_terminal_is_dropped() {
 
 #[test]
 fn a_leak_of_one_test_is_not_blamed_on_another() {
-    let leaking = script("(setsid sleep 1690 >/dev/null 2>&1 </dev/null &); echo started; cat");
+    let leaking = script(&format!("{}; cat", daemon("sleep 1690")));
     leaking.expect(text("started")).unwrap();
     let other = script("echo started");
     other.expect(text("started")).unwrap().expect(exit(0)).unwrap();

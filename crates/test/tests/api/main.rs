@@ -1,12 +1,15 @@
 //! Tests of the Rust API with a full-screen menu, shells and small scripts.
 #![expect(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
+mod children;
 mod expectations;
 mod failures;
 mod goldens;
 mod input;
 mod leaks;
 mod shells;
+mod slow;
+mod traces;
 
 use awaitty_test::{Builder, Terminal, TraceMode, program, text};
 

@@ -53,10 +53,11 @@ class Menu:
         elif key == "\r":
             self.is_open = True
             name = ITEMS[self.current]
-            out(at(1, f"Entry {name}") + "".join(at(row, "") for row in range(3, 8)))
-        elif key == "\x1b" and not IS_BROKEN:
-            self.is_open = False
-            draw_menu(self.current)
+            out(at(1, f"Entry {name}") + "".join(at(row, "") for row in range(3, 9)))
+        elif key == "\x1b":
+            if not IS_BROKEN:
+                self.is_open = False
+                draw_menu(self.current)
         elif key == "l":
             out(at(8, "Loading"))
             self.timeout = 0.2
@@ -70,9 +71,8 @@ class Menu:
         elif key == "p":
             out(at(8, "Password: ok"))
         elif key == "d":
-            code = "import os; os.setsid(); os.execvp('sleep', ['sleep', '1000'])"
-            subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            null = subprocess.DEVNULL
+            subprocess.Popen(["sleep", "1000"], start_new_session=True, stdin=null, stdout=null, stderr=null)
             out(at(8, "daemon started"))
         elif key == "q":
             self.exit(0)

@@ -32,6 +32,13 @@ impl Foreground {
         Foreground { name: name.to_owned(), pid: 0, group: 0, activity, runs, is_stopped: false }
     }
 
+    /// Returns the same job as a busy one.
+    pub fn into_busy(self) -> Foreground {
+        let activity =
+            Activity { terminal: None, job: Job::Busy, reader_rests: false, ..self.activity };
+        Foreground { activity, ..self }
+    }
+
     /// Returns the path of its executable, if the kernel shows it: not of another user's program, such as sudo.
     pub fn executable(&self) -> Option<PathBuf> {
         proc::executable(self.pid)

@@ -1,14 +1,15 @@
-//! Finds the processes that outlive the program of a terminal: they have its tag in their environment, or its terminal
-//! open. A process that has replaced its environment and closed the terminal is not found.
+//! Finds the processes that outlive the program of a terminal: they have its tag in their environment, or are in its
+//! session. A process that has replaced its environment and created a session of its own is not found. The terminal
+//! that a process has open is no evidence: the kernel gives the device to a terminal of another process as soon as it
+//! is free.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
-use super::orphans::{self, holds};
+use super::orphans;
 use super::proc::{self, Process};
 use super::processes::{Survivor, command};
 use crate::limits::SURVIVORS_MAX;
@@ -27,33 +28,24 @@ const SCAN_PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Maximum number of rounds of SIGKILL.
 const KILL_ROUNDS: usize = 100;
 
-/// A process, which its PID identifies only together with its start time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
-    pid: i32,
-    start_time: u64,
-}
-
 /// The processes of a terminal, as far as they can be found without their parents.
 #[derive(Clone, Debug)]
 pub struct Traces {
     tag: String,
+    leader: i32,
+    /// The start time of the leader.
     start_time: u64,
-    /// The device file, while no other terminal can have it.
-    terminal: Option<PathBuf>,
-    /// Processes that had the terminal open.
-    holders: Vec<Identity>,
 }
 
 impl Traces {
     /// Returns the traces of a terminal that was not closed yet.
     pub fn of(tag: &str) -> Option<Traces> {
-        let (start_time, terminal) = orphans::started(tag)?;
-        Some(Traces { tag: tag.to_owned(), start_time, terminal, holders: Vec::new() })
+        let (leader, start_time) = orphans::leader_of(tag)?;
+        Some(Traces { tag: tag.to_owned(), leader, start_time })
     }
 
     /// Waits until no process is left, for at most `grace`. Returns the rest.
-    pub async fn wait(&mut self, grace: Duration) -> Vec<Survivor> {
+    pub async fn wait(&self, grace: Duration) -> Vec<Survivor> {
         let deadline = Instant::now() + grace;
         let mut pause = SCAN_PAUSE;
         loop {
@@ -66,13 +58,8 @@ impl Traces {
         }
     }
 
-    /// Notes that the terminal was closed: another one may get its device file.
-    pub fn note_closed(&mut self) {
-        self.terminal = None;
-    }
-
     /// Kills the processes. Returns those that existed.
-    pub async fn kill(&mut self) -> Vec<Survivor> {
+    pub async fn kill(&self) -> Vec<Survivor> {
         let found = self.scan(Some(Signal::KILL)).await;
         let mut left = found.len();
         for _ in 0..KILL_ROUNDS {
@@ -86,49 +73,65 @@ impl Traces {
     }
 
     /// Returns the processes, and sends them a signal.
-    async fn scan(&mut self, signal: Option<Signal>) -> Vec<Survivor> {
+    async fn scan(&self, signal: Option<Signal>) -> Vec<Survivor> {
         // Reading the process table takes milliseconds, so it runs on another thread.
-        let mut traces = self.clone();
+        let traces = self.clone();
         let scan = move || {
-            let table = proc::table();
-            traces.note_holders(&table);
-            let found = traces.find(&table);
+            let found = traces.find(&proc::table());
+            // A process that was killed has no command line any more.
+            let survivor = |&pid: &i32| Some(Survivor { pid, command: command(pid)? });
+            let survivors = found.iter().take(SURVIVORS_MAX).filter_map(survivor).collect();
             for &pid in &found {
                 if let (Some(pid), Some(signal)) = (Pid::from_raw(pid), signal) {
                     let _ = rustix::process::kill_process(pid, signal);
                 }
             }
-            let survivor = |pid| Some(Survivor { pid, command: command(pid)? });
-            let found = found.into_iter().take(SURVIVORS_MAX).filter_map(survivor).collect();
-            (traces, found)
+            survivors
         };
-        let found;
-        (*self, found) = workers::run(scan).await;
-        found
-    }
-
-    /// Returns the processes that are not older than the program.
-    fn candidates<'t>(
-        &self,
-        table: &'t BTreeMap<i32, Process>,
-    ) -> impl Iterator<Item = Identity> + use<'t> {
-        let (own, first) = (rustix::process::getpid().as_raw_nonzero().get(), self.start_time);
-        let is_candidate = move |pid: i32, process: &Process| {
-            pid != own && !process.is_zombie && process.start_time >= first
-        };
-        let found = table.iter().filter(move |&(&pid, process)| is_candidate(pid, process));
-        found.map(|(&pid, process)| Identity { pid, start_time: process.start_time })
-    }
-
-    fn note_holders(&mut self, table: &BTreeMap<i32, Process>) {
-        let Some(terminal) = &self.terminal else { return };
-        self.holders = self.candidates(table).filter(|one| holds(one.pid, terminal)).collect();
+        workers::run(scan).await
     }
 
     fn find(&self, table: &BTreeMap<i32, Process>) -> Vec<i32> {
-        let is_left = |one: &Identity| {
-            self.holders.contains(one) || proc::has_variable(one.pid, self.tag.as_bytes())
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        // The kernel gives the PID to another process once no process is in the session of that number.
+        let is_recycled =
+            table.get(&self.leader).is_some_and(|now| now.start_time != self.start_time);
+        let is_left = |pid: i32, process: &Process| {
+            pid != own
+                && !process.is_zombie
+                && process.start_time >= self.start_time
+                && (!is_recycled && process.session == self.leader
+                    || proc::has_variable(pid, self.tag.as_bytes()))
         };
-        self.candidates(table).filter(is_left).map(|one| one.pid).collect()
+        let found = table.iter().filter(|&(&pid, process)| is_left(pid, process));
+        found.map(|(&pid, _)| pid).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(session: i32, start_time: u64) -> Process {
+        Process { parent: 1, session, is_zombie: false, start_time }
+    }
+
+    /// The processes do not exist, so none has the tag.
+    #[test]
+    fn processes_of_the_session_are_found_unless_its_number_was_given_out_again() {
+        // Above the largest PID that the kernel gives out (2^22).
+        const LEADER: i32 = 5_000_000;
+        let traces = Traces { tag: "TAG=1".to_owned(), leader: LEADER, start_time: 50 };
+        let mut table = BTreeMap::from([
+            (LEADER + 1, process(LEADER, 60)),
+            (LEADER + 2, process(LEADER, 49)),
+            (LEADER + 3, process(LEADER + 3, 60)),
+            (LEADER + 4, Process { is_zombie: true, ..process(LEADER, 60) }),
+        ]);
+        assert_eq!(traces.find(&table), [LEADER + 1]);
+        table.insert(LEADER, process(LEADER, 50));
+        assert_eq!(traces.find(&table), [LEADER, LEADER + 1]);
+        table.insert(LEADER, process(LEADER, 55));
+        assert!(traces.find(&table).is_empty());
     }
 }

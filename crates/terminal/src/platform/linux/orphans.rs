@@ -56,9 +56,9 @@ pub fn add_terminal(tag: &str, leader: Pid, terminal: &Path) {
     all.insert(tag.to_owned(), StartedTerminal { leader, start_time, terminal, is_ended: false });
 }
 
-/// Returns the start time of a terminal's program, and its device file while no other terminal has that.
-pub(super) fn started(tag: &str) -> Option<(u64, Option<PathBuf>)> {
-    lock().get(tag).map(|terminal| (terminal.start_time, terminal.terminal.clone()))
+/// Returns the leader of a terminal, and its start time.
+pub(super) fn leader_of(tag: &str) -> Option<(i32, u64)> {
+    lock().get(tag).map(|terminal| (terminal.leader, terminal.start_time))
 }
 
 /// Marks a terminal whose processes were ended.
@@ -121,7 +121,7 @@ fn environment(pid: i32) -> io::Result<Vec<u8>> {
 }
 
 /// Returns whether a process has a terminal open, even one that was hung up.
-pub(super) fn holds(pid: i32, terminal: &Path) -> bool {
+fn holds(pid: i32, terminal: &Path) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
     let mut gone = terminal.as_os_str().to_owned();
     gone.push(" (deleted)");
