@@ -26,6 +26,18 @@ PAUSE_S = 0.5  # the time for which a person reads the screen
 TEST_S = 120
 TARGETS = {"tape": "tape", "rust": "rs", "pytest": "py"}
 NODE = str(PLACE / "node_modules" / ".bin" / "node")
+MANIFEST = """[package]
+name = "exported"
+version = "0.0.0"
+edition = "2024"
+
+[workspace]
+
+[lints.rust]
+warnings = "deny"
+
+[dev-dependencies]
+"""
 LINES = "".join(f"line {word} of the text\n" for word in ["first", *["middle"] * 90, "needle", *["later"] * 90])
 
 
@@ -70,7 +82,12 @@ PROGRAMS = {
     ),
     "dialog": Program(
         ["sh", "-c", MENU],
-        [([], {"text": "cherry"}), (["down"], {"change": 100}), (["down"], {"change": 100}), (["enter"], {"exit": True})],
+        [
+            ([], {"text": "cherry"}),
+            (["down"], {"change": 100}),
+            (["down"], {"change": 100}),
+            (["enter"], {"exit": True}),
+        ],
         wanted={"picked": "c"},
     ),
     "fzf": Program(
@@ -215,13 +232,12 @@ def build_rust(place, sessions):
     (package / "src").mkdir()
     (package / "src" / "lib.rs").write_text("//! Exported tests.\n")
     dependency = f'awaitty-test = {{ path = "{ROOT}/crates/test" }}'
-    manifest = '[package]\nname = "exported"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dev-dependencies]\n'
-    (package / "Cargo.toml").write_text(manifest + dependency + "\n")
+    (package / "Cargo.toml").write_text(MANIFEST + dependency + "\n")
     shutil.copy(ROOT / "Cargo.lock", package)
     for session in sessions:
         shutil.copy(place / session / f"{session}.rs", package / "tests")
     command = ["cargo", "test", "--no-run", "--quiet", "--message-format=json"]
-    env = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target"), "RUSTFLAGS": "-D warnings"}
+    env = {**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")}
     done = subprocess.run(command, cwd=package, env=env, capture_output=True, text=True)
     expect(done.returncode == 0, "the Rust tests to compile", "\n" + done.stderr[-5000:] + done.stdout[-5000:])
     messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -271,28 +287,40 @@ def parse_tapes(place):
     expect(", 0 wrong" in done.stdout, "tapes that parse", done.stdout + done.stderr)
 
 
+def found(place):
+    """Returns the sessions of the last recording, and no failures."""
+    return sorted(path.parent.name for path in place.glob("*/*.tape") if path.stem == path.parent.name), 0
+
+
+async def record_all(names, place):
+    """Records sessions of programs. Returns their names and the number of failures."""
+    shutil.rmtree(place, ignore_errors=True)
+    recorded, failures = [], 0
+    async with connect("--daemon") as s:
+        for name in names:
+            for mode in ("agent", "person"):
+                try:
+                    await record(s, name, mode, PROGRAMS[name], place)
+                    recorded.append(f"{name}_{mode}")
+                    print(f"ok    export  {name}_{mode}", flush=True)
+                except Failure as failure:
+                    failures += 1
+                    print(f"FAIL  export  {name}_{mode}: {failure}", flush=True)
+    return recorded, failures
+
+
 async def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--server", required=True)
     parser.add_argument("--only", nargs="*", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--targets", nargs="*", default=list(TARGETS), choices=list(TARGETS))
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--recorded", action="store_true", help="run the tests of the last recording")
     options = parser.parse_args()
     harness.SERVER = options.server
     place = PLACE / "tests"
-    shutil.rmtree(place, ignore_errors=True)
-    recorded, failures = [], 0
     try:
-        async with connect("--daemon") as s:
-            for name in options.only:
-                for mode in ("agent", "person"):
-                    try:
-                        await record(s, name, mode, PROGRAMS[name], place)
-                        recorded.append(f"{name}_{mode}")
-                        print(f"ok    export  {name}_{mode}", flush=True)
-                    except Failure as failure:
-                        failures += 1
-                        print(f"FAIL  export  {name}_{mode}: {failure}", flush=True)
+        recorded, failures = found(place) if options.recorded else await record_all(options.only, place)
         if "tape" in options.targets:
             parse_tapes(place)
         for target in options.targets:
