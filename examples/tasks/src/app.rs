@@ -9,11 +9,11 @@ use ratatui::layout::{Position, Rect};
 const INTERRUPTED: u8 = 130;
 
 /// The entries of the main menu.
-pub const MENU: [&str; 3] = ["Show the tasks", "Load tasks from the server", "Quit"];
+pub(crate) const MENU: [&str; 3] = ["Show the tasks", "Load tasks from the server", "Quit"];
 
 /// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// It is still to be done.
     Open,
     /// It should have been done.
@@ -24,13 +24,13 @@ pub enum State {
 
 /// A task.
 #[derive(Clone, Debug)]
-pub struct Task {
+pub(crate) struct Task {
     /// What is to be done, in one line.
-    pub name: String,
+    pub(crate) name: String,
     /// The date, for example `2026-03-01`.
-    pub due: &'static str,
+    pub(crate) due: &'static str,
     /// Whether it is done.
-    pub state: State,
+    pub(crate) state: State,
 }
 
 impl Task {
@@ -41,7 +41,7 @@ impl Task {
 
 /// A button of the dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Button {
+pub(crate) enum Button {
     /// Deletes the task.
     Ok,
     /// Keeps it.
@@ -50,7 +50,7 @@ pub enum Button {
 
 /// What the terminal shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Screen {
+pub(crate) enum Screen {
     /// The main menu.
     Menu,
     /// The list of the tasks.
@@ -65,7 +65,7 @@ pub enum Screen {
 
 /// What the main loop has to do after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Ask the server for tasks.
     Load,
     /// End the program with a status.
@@ -74,27 +74,27 @@ pub enum Effect {
 
 /// The state of the program.
 #[derive(Debug)]
-pub struct App {
+pub(crate) struct App {
     /// What the terminal shows.
-    pub screen: Screen,
+    pub(crate) screen: Screen,
     /// All tasks.
-    pub tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Task>,
     /// The index of the selected entry of the menu.
-    pub entry: usize,
+    pub(crate) entry: usize,
     /// The index of the selected task.
-    pub selected: usize,
+    pub(crate) selected: usize,
     /// The server has not answered yet.
-    pub is_loading: bool,
+    pub(crate) is_loading: bool,
     /// The list of the keys is shown.
-    pub shows_keys: bool,
+    pub(crate) shows_keys: bool,
     /// Where the buttons were drawn.
-    pub buttons: Vec<(Button, Rect)>,
+    pub(crate) buttons: Vec<(Button, Rect)>,
     is_esc_broken: bool,
 }
 
 impl App {
     /// Returns the state at the start.
-    pub fn new(is_esc_broken: bool) -> App {
+    pub(crate) fn new(is_esc_broken: bool) -> App {
         let tasks = vec![
             Task::new("Buy milk", "2026-03-02", State::Open),
             Task::new("Pay the rent", "2026-02-01", State::Overdue),
@@ -114,19 +114,19 @@ impl App {
     }
 
     /// Returns the title of the window.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         let open = self.tasks.iter().filter(|task| task.state != State::Done).count();
         format!("tasks: {open} open")
     }
 
     /// Adds the tasks that the server sent.
-    pub fn add_loaded(&mut self, tasks: Vec<Task>) {
+    pub(crate) fn add_loaded(&mut self, tasks: Vec<Task>) {
         self.tasks.extend(tasks);
         self.is_loading = false;
     }
 
     /// Reacts to an event of the terminal.
-    pub fn handle(&mut self, event: &Event) -> Option<Effect> {
+    pub(crate) fn handle(&mut self, event: &Event) -> Option<Effect> {
         match event {
             Event::Key(key) if key.is_press() => self.press(*key),
             Event::Mouse(mouse) if mouse.kind == MouseEventKind::Down(MouseButton::Left) => {
@@ -245,7 +245,7 @@ impl App {
 }
 
 /// Returns the tasks that the server has.
-pub fn tasks_of_server() -> Vec<Task> {
+pub(crate) fn tasks_of_server() -> Vec<Task> {
     vec![
         Task::new("Review the budget", "2026-03-05", State::Open),
         Task::new("Send the minutes", "2026-02-20", State::Overdue),

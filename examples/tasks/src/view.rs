@@ -22,7 +22,7 @@ const KEYS: [&str; 6] = [
 const BUTTONS: [(Button, &str); 2] = [(Button::Ok, "[ OK ]"), (Button::Cancel, "[ Cancel ]")];
 
 /// Draws the screen at a time in seconds.
-pub fn draw(frame: &mut Frame<'_>, app: &mut App, now: u64) {
+pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, now: u64) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(1)])
             .areas(frame.area());
