@@ -68,6 +68,28 @@ fn slow_mode_is_set_by_the_environment_and_reported() {
 }
 
 #[test]
+#[ignore = "reads its environment; the test below runs it"]
+fn prints_its_burners() {
+    for _ in 0..2 {
+        script("exit 0").expect(awaitty_test::exit(0)).unwrap();
+    }
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm"));
+    let names = tasks.filter_map(|task| name(task.unwrap()).ok());
+    let burners = names.filter(|name| name.trim() == "burner").count();
+    println!("burners: {burners};");
+}
+
+#[test]
+fn slow_mode_keeps_all_processors_busy_once() {
+    let processors = std::thread::available_parallelism().unwrap();
+    let (_, output) = run("prints_its_burners", &[("AWAITTY_TEST_SLOW", "1")]);
+    assert!(output.contains(&format!("burners: {processors};")), "{output}");
+    let (_, output) = run("prints_its_burners", &[]);
+    assert!(output.contains("burners: 0;"), "{output}");
+}
+
+#[test]
 fn wrong_variables_are_errors() {
     let (_, output) = run("returns_a_failure", &[("AWAITTY_TEST_TRACE", "yes")]);
     assert!(output.contains("AWAITTY_TEST_TRACE=\"yes\" is not a mode: use on"), "{output}");
