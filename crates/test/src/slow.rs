@@ -1,5 +1,5 @@
-//! Slow mode: the timing of each terminal is disturbed and the processors are busy, to prove that a test does not depend
-//! on timing.
+//! Slow mode: the timing of each terminal is disturbed and the processors are busy, to prove that a test does not
+//! depend on timing.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_tape_says_how_many_runs_failed() {
+    fn the_message_of_a_repeated_tape_counts_the_runs() {
         let mut repeated = result("a.tape", vec![failure("x"), failure("y")]);
         repeated.runs = 100;
         assert!(report(&[repeated]).contains("(2 of 100 runs)"));

@@ -43,7 +43,8 @@ pub struct TestOptions {
     /// Run each tape this many times.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(REPEAT_MAX)))]
     pub repeat: u32,
-    /// Split and delay output at random, delay input, and keep all processors busy: a tape that fails depends on timing.
+    /// Split and delay output at random, delay input, and keep all processors busy: a tape that fails depends on
+    /// timing.
     #[arg(long)]
     pub slow: bool,
     /// Seed of --slow, as a failure reports it.
