@@ -20,6 +20,8 @@ pub enum Ending {
     Kill(Signal, Duration),
     /// Its program runs on. For panes only.
     Detach,
+    /// Its processes have exited already.
+    Exited,
 }
 
 /// Ends a terminal that is removed from its set: its waits, its processes, and its pane if it is one. Returns the
@@ -42,6 +44,7 @@ pub(super) async fn end(entry: &Entry, ending: Ending) -> Vec<Survivor> {
             let _ = entry.handle.call(Driver::let_go).await;
             Vec::new()
         }
+        Ending::Exited => Vec::new(),
         Ending::Kill(signal, grace) => {
             let survivors = processes::end_all(entry.pid, &entry.tag, signal, grace).await;
             // The task gets the exit status a moment later. tmux may report the exit of a pane with any delay.
@@ -70,7 +73,12 @@ pub(crate) async fn close_with_leaks(
             traces.kill().await;
         }
     }
-    let survivors = terminals.close(entry, Ending::Kill(Signal::HUP, limits::GRACE), false).await;
+    // Where orphans are no children of ours, killing would search for what `traces` has not found.
+    let ending = match has_exited && leaked.is_empty() && !processes::is_reaper() {
+        true => Ending::Exited,
+        false => Ending::Kill(Signal::HUP, limits::GRACE),
+    };
+    let survivors = terminals.close(entry, ending, false).await;
     for left in traces.kill().await.into_iter().chain(survivors) {
         if leaked.iter().all(|known| known.pid != left.pid) {
             leaked.push(left);

@@ -164,7 +164,11 @@ fn leave_out_hidden(from: &Path, to: &Path) -> io::Result<()> {
     while let Some(event) = cast.next_event()? {
         let at = hidden_since.unwrap_or(event.at) - cut;
         match (event.kind, event.data.as_str()) {
-            ('m', markers::HIDE) => hidden_since = hidden_since.or(Some(event.at)),
+            ('m', markers::HIDE) if hidden_since.is_none() => {
+                // A pause before it is part of the demo.
+                end = at;
+                hidden_since = Some(event.at);
+            }
             ('m', markers::SHOW) => {
                 if let Some(since) = hidden_since.take() {
                     cut += event.at - since;
@@ -184,11 +188,16 @@ fn leave_out_hidden(from: &Path, to: &Path) -> io::Result<()> {
     target.flush()
 }
 
-fn write_output(cast: &Path, path: &str, format: OutputFormat, look: &Look) -> io::Result<()> {
+/// Creates a file and its directory.
+fn create(path: &str) -> io::Result<BufWriter<File>> {
     if let Some(directory) = Path::new(path).parent() {
         std::fs::create_dir_all(directory)?;
     }
-    let mut target = BufWriter::new(File::create(path)?);
+    Ok(BufWriter::new(File::create(path)?))
+}
+
+fn write_output(cast: &Path, path: &str, format: OutputFormat, look: &Look) -> io::Result<()> {
+    let mut target = create(path)?;
     let recorded = BufReader::new(File::open(cast)?);
     match format {
         OutputFormat::Gif => animation(recorded, look)?.write_gif(&mut target)?,
@@ -233,7 +242,7 @@ fn animation(recorded: BufReader<File>, look: &Look) -> io::Result<Animation> {
 
 fn write_screenshot(screenshot: &Screenshot, look: &Look) -> io::Result<()> {
     let Screenshot { path, format, frame } = screenshot;
-    let mut target = BufWriter::new(File::create(path)?);
+    let mut target = create(path)?;
     match format {
         ScreenshotFormat::Text => target.write_all(frame.text().as_bytes())?,
         ScreenshotFormat::Png => still(frame, look)?.write_png(&mut target)?,
@@ -302,9 +311,23 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_demo_is_that_of_its_last_step() {
-        let shown =
-            shown("[1, \"o\", \"a\"]\n[2, \"m\", \"step 1 end\"]\n[0, \"m\", \"tape hide\"]\n");
-        assert_eq!(shown.last(), Some(&(3.0, 'o', String::new())));
+    fn a_screenshot_is_written_with_its_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/shot.txt").display().to_string();
+        let frame = Arc::clone(awaitty_core::Session::new(Default::default(), 9, 2, 0).frame());
+        let shot = Screenshot { path: path.clone(), format: ScreenshotFormat::Text, frame };
+        write_screenshot(&shot, &Look::default()).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "");
+    }
+
+    #[test]
+    fn a_demo_ends_after_its_last_visible_step() {
+        let step = "[1, \"o\", \"a\"]\n[2, \"m\", \"step 1 end\"]\n";
+        let end = |rest: &str| shown(&format!("{step}{rest}")).last().cloned();
+        let hide = "[4, \"m\", \"tape hide\"]\n";
+        assert_eq!(end(""), Some((3.0, 'o', String::new())));
+        assert_eq!(end(hide), Some((7.0, 'o', String::new())), "a pause is visible");
+        let hidden = format!("{hide}[8, \"m\", \"step 2 end\"]\n{hide}");
+        assert_eq!(end(&hidden), Some((7.0, 'o', String::new())), "hidden steps take no time");
     }
 }

@@ -1,10 +1,28 @@
 //! What `/proc` shows of a process.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io::{self, Read};
 use std::path::PathBuf;
+use std::{fs, str};
 
 use rustix::process::Pid;
+
+/// Bytes that one read of a file in `/proc` asks for: more than a line of `stat` has. The kernel reports 0 as the size
+/// of these files, so `std::fs::read` asks for 32 bytes, then for 64, and so on.
+const READ_SIZE: usize = 2048;
+
+/// Reads a file in `/proc`.
+pub(super) fn read(path: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(READ_SIZE);
+    // Without a limit, `File` would ask for the size.
+    fs::File::open(path)?.take(u64::MAX).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a file in `/proc` as text.
+pub(super) fn read_text(path: &str) -> io::Result<String> {
+    String::from_utf8(read(path)?).map_err(io::Error::other)
+}
 
 /// A process in the process table.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +60,14 @@ impl ProgramImage {
 /// Returns the fields of `/proc/PID/stat` after the second one, which is the name in brackets and may contain any
 /// character, brackets too. So field N of proc(5) has the index N - 3.
 pub(super) fn stat(pid: i32) -> Option<Vec<String>> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    Some(stat.get(stat.rfind(')')? + 2..)?.split(' ').map(str::to_owned).collect())
+    let stat = read(&format!("/proc/{pid}/stat")).ok()?;
+    Some(fields(&stat)?.map(str::to_owned).collect())
+}
+
+/// Returns the fields of the content of `/proc/PID/stat` after the name, which may be no UTF-8.
+pub(super) fn fields(stat: &[u8]) -> Option<impl Iterator<Item = &str>> {
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    Some(str::from_utf8(stat.get(end + 2..)?).ok()?.split(' '))
 }
 
 /// Returns the PID of a process's parent and the ID of its session.
@@ -65,7 +89,7 @@ pub fn exists(pid: i32) -> bool {
 
 /// Returns the name of a process, up to 15 bytes.
 pub fn name(pid: i32) -> Option<String> {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let name = read_text(&format!("/proc/{pid}/comm")).ok()?;
     Some(name.trim_end().to_owned())
 }
 
@@ -81,7 +105,7 @@ pub fn executable(pid: i32) -> Option<PathBuf> {
 
 /// Returns the arguments of a process, each of which ends with a null byte. Empty for a zombie and a kernel thread.
 pub fn command_line(pid: i32) -> Vec<u8> {
-    fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+    read(&format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 
 /// Returns the PIDs of all processes; `None` if `/proc` cannot be read.
@@ -105,7 +129,7 @@ pub(super) fn tids(pid: i32) -> Vec<i32> {
 pub(super) fn children_of(pid: i32) -> Vec<i32> {
     let mut found = Vec::new();
     for tid in tids(pid) {
-        let children = fs::read_to_string(format!("/proc/{pid}/task/{tid}/children"));
+        let children = read_text(&format!("/proc/{pid}/task/{tid}/children"));
         let children = children.unwrap_or_default();
         found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
     }
@@ -129,15 +153,17 @@ pub(super) fn has_variable_prefix(pid: i32, prefix: &[u8]) -> bool {
 }
 
 fn environment(pid: i32) -> Vec<u8> {
-    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+    read(&format!("/proc/{pid}/environ")).unwrap_or_default()
 }
 
 fn process(pid: i32) -> Option<Process> {
-    let fields = stat(pid)?;
-    let is_zombie = matches!(fields.first()?.as_str(), "Z" | "X");
-    let parent = fields.get(1)?.parse().ok()?;
-    let session = fields.get(3)?.parse().ok()?;
-    let start_time = fields.get(19)?.parse().ok()?;
+    let stat = read(&format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = fields(&stat)?;
+    // State, parent, group, session; the start time is the 20th after the name.
+    let is_zombie = matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    let start_time = fields.nth(15)?.parse().ok()?;
     Some(Process { parent, session, is_zombie, start_time })
 }
 
@@ -158,6 +184,25 @@ mod tests {
         assert!(command_line(raw).starts_with(first.as_bytes()));
         assert_eq!(ProgramImage::of(pid), ProgramImage::of(pid));
         assert!(ProgramImage::of(pid).is_some());
+    }
+
+    #[test]
+    fn a_process_has_the_fields_of_its_line_whatever_its_name_is() {
+        let line = b"7 (a) b\xff) S 1 2 3 4";
+        assert_eq!(fields(line).unwrap().collect::<Vec<_>>(), ["S", "1", "2", "3", "4"]);
+        assert!(fields(b"7 (a)").is_none() && fields(b"").is_none());
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        let (all, found) = (stat(pid).unwrap(), process(pid).unwrap());
+        assert_eq!((found.parent.to_string(), found.is_zombie), (all[1].clone(), false));
+        assert_eq!(found.session.to_string(), all[3]);
+        assert_eq!(found.start_time.to_string(), all[19]);
+    }
+
+    /// The kernel's own file is longer than one read.
+    #[test]
+    fn a_file_is_read_to_its_end() {
+        let maps = read_text("/proc/self/maps").unwrap();
+        assert!(maps.len() > READ_SIZE && maps.ends_with('\n'), "{}", maps.len());
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub fn become_reaper() {
 }
 
 /// Returns whether orphans become children of this process.
-pub(super) fn is_reaper() -> bool {
+pub fn is_reaper() -> bool {
     IS_REAPER.load(Ordering::Relaxed)
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use awaitty_core::TerminalWait;
 
+use super::proc;
 use crate::io::pty::InputModes;
 
 /// What a thread does.
@@ -115,19 +116,19 @@ impl Call {
 /// Returns what a thread does, and how often it was given a processor so far; `None` if it has ended.
 pub(super) fn probe(pid: i32, tid: i32, modes: &InputModes) -> Option<(ThreadState, u64)> {
     let task = format!("/proc/{pid}/task/{tid}");
-    let stat = fs::read_to_string(format!("{task}/stat")).ok()?;
-    let state = match stat.get(stat.rfind(')')? + 2..)?.chars().next()? {
-        'Z' | 'X' => return None,
-        'T' | 't' => ThreadState::Stopped,
-        'R' | 'D' => ThreadState::Busy,
-        _ => match fs::read_to_string(format!("{task}/syscall")) {
+    let stat = proc::read(&format!("{task}/stat")).ok()?;
+    let state = match proc::fields(&stat)?.next()? {
+        "Z" | "X" => return None,
+        "T" | "t" => ThreadState::Stopped,
+        "R" | "D" => ThreadState::Busy,
+        _ => match proc::read_text(&format!("{task}/syscall")) {
             Ok(call) => sleeping(pid, &call, modes),
             // Another user's, such as sudo: it sleeps, and it has turned echo off to read a secret.
             Err(_) if modes.is_secret() => ThreadState::Terminal(TerminalWait::Read),
             Err(_) => ThreadState::Unknown,
         },
     };
-    let times = fs::read_to_string(format!("{task}/schedstat")).unwrap_or_default();
+    let times = proc::read_text(&format!("{task}/schedstat")).unwrap_or_default();
     let runs = times.split_whitespace().nth(2).and_then(|count| count.parse().ok());
     Some((state, runs.unwrap_or_default()))
 }
