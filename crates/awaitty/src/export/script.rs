@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_an_expectation_and_never_a_sleep() {
+    fn a_pause_becomes_an_expectation() {
         let acts = vec![
             pause(None, 1),
             typed("a"),
