@@ -465,8 +465,7 @@ impl Terminal {
 
     /// Returns whether an expectation holds within its timeout. It is no step of the test.
     pub(crate) fn is_met(&self, expectation: &Expectation) -> bool {
-        let judge =
-            |terminal| judge::judge(terminal, expectation, self.timeout).is_ok();
+        let judge = |terminal| judge::judge(terminal, expectation, self.timeout).is_ok();
         self.terminal.as_ref().is_some_and(judge)
     }
 

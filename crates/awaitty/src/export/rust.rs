@@ -24,7 +24,9 @@ pub(super) fn write(script: &Script) -> String {
         test += "use std::time::Duration;\n\n";
     }
     let mut names = vec!["Failure", "program"];
-    names.extend(["exit", "settled", "text"].into_iter().filter(|name| body.contains(&format!("({name}("))));
+    names.extend(
+        ["exit", "settled", "text"].into_iter().filter(|name| body.contains(&format!("({name}("))),
+    );
     names.sort_unstable();
     let _ = writeln!(test, "use awaitty_test::{{{}}};\n", names.join(", "));
     let name = function_name(&script.name);
