@@ -16,3 +16,4 @@ mod panes;
 mod people;
 mod recordings;
 mod texts;
+mod traces;
