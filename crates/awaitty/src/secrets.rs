@@ -179,6 +179,11 @@ impl Secrets {
         }
     }
 
+    /// Returns the values.
+    pub(crate) fn values(&self) -> Vec<String> {
+        self.by_name.values().map(|secret| secret.value.clone()).collect()
+    }
+
     /// Splits a text into parts without secrets (`Ok`) and the names of the secrets between them (`Err`).
     pub(crate) fn split<'t>(
         &'t self,

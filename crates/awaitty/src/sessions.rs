@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub use awaitty_terminal::terminals::*;
 use serde_json::Value;
 
-use crate::export::Logs;
+use crate::export::{Logs, Traces};
 use crate::files::AllowedDirectories;
 use crate::operator::Policy;
 use crate::policy::limits;
@@ -48,6 +48,7 @@ pub struct Sessions {
     secrets: Secrets,
     directories: AllowedDirectories,
     pub(crate) logs: Logs,
+    pub(crate) traces: Traces,
 }
 
 impl Default for Sessions {
@@ -74,8 +75,14 @@ impl Sessions {
             rules: Arc::new(policy.clone()),
             tmux_servers,
         });
-        let logs = Logs::default();
-        Sessions { terminals: Arc::new(terminals), policy, secrets, directories, logs }
+        let (logs, traces) = (Logs::default(), Traces::default());
+        Sessions { terminals: Arc::new(terminals), policy, secrets, directories, logs, traces }
+    }
+
+    /// Ends all programs as [`Terminals::shut_down`] does, and writes the pages of all traces.
+    pub async fn shut_down(&self) {
+        self.terminals.shut_down().await;
+        self.traces.finish().await;
     }
 
     /// Returns the policy of the operator.

@@ -183,7 +183,7 @@ impl Terminal {
             send(driver, &items)?;
             Ok::<_, ToolError>(driver.start_waits(specs, timeout)?)
         };
-        let collect = |driver: &Driver, ends: Ends| WaitResult::collect(driver, ends);
+        let collect = |driver: &mut Driver, ends: Ends| WaitResult::collect(driver, ends);
         let started = self.entry.handle.start_waits(start, collect).await;
         let mut running = started.ok_or_else(ToolError::gone)??.ok_or_else(ToolError::gone)?;
         running.ended().await.ok_or_else(ToolError::gone)

@@ -188,6 +188,7 @@ async fn start(
 ) -> Result<RunningWait<JudgedResult>, ToolError> {
     let spec = Spec { condition, since: Since::Input, deadline: None };
     let start = move |driver: &mut Driver| driver.start_waits(vec![spec], timeout);
+    let collect = |driver: &mut Driver, ends: Ends| collect(driver, ends);
     let started = handle.start_waits(start, collect).await.ok_or_else(ToolError::gone)??;
     started.ok_or_else(ToolError::gone)
 }

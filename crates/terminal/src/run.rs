@@ -134,6 +134,7 @@ impl Terminal {
         let spec = |condition| Spec { condition, since: Since::Input, deadline: None };
         let specs = conditions.into_iter().map(spec).collect();
         let start = move |driver: &mut Driver| driver.start_waits(specs, timeout);
+        let collect = |driver: &mut Driver, ends: Ends| collect(driver, ends);
         let started =
             self.handle().start_waits(start, collect).await.ok_or_else(ToolError::gone)?;
         started?.ok_or_else(ToolError::gone)

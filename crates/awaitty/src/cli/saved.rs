@@ -67,6 +67,10 @@ pub(super) fn recording(
     as_json: bool,
 ) -> io::Result<i32> {
     let path = take_path(&mut arguments)?;
+    if record::is_trace(arguments["format"].as_str(), path.as_deref()) {
+        arguments["format"] = json!("trace");
+        return trace(client, &arguments, path, is_forced, as_json);
+    }
     let version = arguments["version"].as_u64().and_then(|version| u8::try_from(version).ok());
     let format = Format::choose(arguments["format"].as_str(), version, path.as_deref());
     if let Ok(format) = format {
@@ -85,6 +89,25 @@ pub(super) fn recording(
         if let Some(note) = result.structured["note"].as_str() {
             result.text += &format!("; the recording ended early: {note}");
         }
+    }
+    print(&result, as_json)?;
+    Ok(status(&result))
+}
+
+/// Copies the trace, which the server writes beside the recording, to a file.
+fn trace(
+    client: &mut Client,
+    arguments: &Value,
+    path: Option<PathBuf>,
+    is_forced: bool,
+    as_json: bool,
+) -> io::Result<i32> {
+    let mut result = client.call("save_recording", arguments, &mut |_| {})?;
+    if let (false, Some(path)) = (result.is_error, path) {
+        let page = result.structured["path"].as_str().unwrap_or_default();
+        let bytes = io::copy(&mut File::open(page)?, &mut create(&path, is_forced)?)?;
+        result.structured["path"] = json!(path);
+        result.text = format!("{bytes} bytes in {}", path.display());
     }
     print(&result, as_json)?;
     Ok(status(&result))

@@ -16,7 +16,7 @@ pub(crate) const BYTES_MAX: usize = 1 << 20;
 
 /// The time between two inputs from which the later one was decided on by what the screen showed. It is longer than
 /// the time between two keystrokes of a typist.
-const PAUSE: Duration = Duration::from_millis(300);
+pub(super) const PAUSE: Duration = Duration::from_millis(300);
 
 /// The logs of the sessions of a server, by session ID.
 #[derive(Debug, Default)]

@@ -18,6 +18,8 @@ mod record;
 mod rust;
 mod script;
 mod tape;
+pub(crate) mod trace;
+pub(crate) mod words;
 
 use std::path::Path;
 
@@ -26,9 +28,10 @@ pub(crate) use act::{Act, Place, Pointer, Ran};
 pub(crate) use keys::key_names;
 pub(crate) use log::Logs;
 pub(crate) use record::{
-    add_input, before_input, ended_command, forget_closed, note_page_input, note_secret, note_wait,
+    add_input, before_input, ended_command, forget_closed, note_secret, note_wait, page_input,
     script,
 };
+pub(crate) use trace::Traces;
 
 /// The form of an exported test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

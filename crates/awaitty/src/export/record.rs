@@ -27,49 +27,39 @@ async fn pause(sessions: &Sessions, entry: &Entry) {
     sessions.logs.add(&entry.id, Act::Paused { text, after });
 }
 
-/// Removes the logs of sessions that were closed.
+/// Removes the logs and the traces of sessions that were closed.
 pub(crate) fn forget_closed(sessions: &Sessions) {
     let all = sessions.all();
     sessions.logs.keep(|id| all.iter().any(|entry| entry.id == id));
+    sessions.traces.keep(|id| all.iter().any(|entry| entry.id == id));
 }
 
-/// Adds the input of a person at the live page.
-pub(crate) fn note_page_input(
-    sessions: &Sessions,
-    entry: &Entry,
-    keys: &str,
-    paste: &str,
-    is_hidden: bool,
-) {
-    let typed = [Act::Typed(keys.to_owned()), Act::Pasted(paste.to_owned())];
-    for (act, text) in typed.into_iter().zip([keys, paste]) {
-        if !text.is_empty() {
-            add_input(sessions, entry, act, is_hidden);
-        }
-    }
+/// Returns the input of a person at the live page.
+pub(crate) fn page_input(keys: &str, paste: &str) -> Vec<Act> {
+    let typed = [(Act::Typed(keys.to_owned()), keys), (Act::Pasted(paste.to_owned()), paste)];
+    typed.into_iter().filter(|(_, text)| !text.is_empty()).map(|(act, _)| act).collect()
 }
 
 /// Adds an input. If it was typed while echo was off, only the keys that end it are kept.
 pub(crate) fn add_input(sessions: &Sessions, entry: &Entry, act: Act, is_hidden: bool) {
-    let (logs, id) = (&sessions.logs, entry.id.as_str());
-    if !is_hidden {
-        return logs.add(id, act);
+    for act in visible(act, is_hidden) {
+        sessions.logs.add(&entry.id, act);
     }
+}
+
+/// Returns an input without what was typed while echo was off, except the keys that end it.
+pub(super) fn visible(act: Act, is_hidden: bool) -> Vec<Act> {
+    let ends_input = |key: &str| ["enter", "esc", "ctrl+c", "ctrl+d"].contains(&key);
     match act {
-        Act::Secret(_) => logs.add(id, act),
-        Act::Typed(text) => {
+        Act::Typed(text) if is_hidden => {
             let hidden = text.trim_end_matches(['\r', '\n']);
-            if !hidden.is_empty() {
-                logs.add(id, Act::Secret(None));
-            }
-            if hidden.len() < text.len() {
-                logs.add(id, Act::Pressed("enter".to_owned()));
-            }
+            let enter = (hidden.len() < text.len()).then(|| Act::Pressed("enter".to_owned()));
+            let hidden = (!hidden.is_empty()).then_some(Act::Secret(None));
+            hidden.into_iter().chain(enter).collect()
         }
-        Act::Pressed(key) if ["enter", "esc", "ctrl+c", "ctrl+d"].contains(&key.as_str()) => {
-            logs.add(id, Act::Pressed(key));
-        }
-        _ => logs.add(id, Act::Secret(None)),
+        Act::Pressed(key) if is_hidden && !ends_input(&key) => vec![Act::Secret(None)],
+        Act::Pasted(_) | Act::Pointed(_) if is_hidden => vec![Act::Secret(None)],
+        act => vec![act],
     }
 }
 
@@ -102,7 +92,7 @@ pub(crate) async fn note_wait(
 
 /// The shortest time without changes of a wait that is kept. `awaitty attach` and other viewers wait for each change of
 /// the screen; such a wait says nothing about the session.
-const SETTLED_MIN: std::time::Duration = std::time::Duration::from_millis(50);
+pub(super) const SETTLED_MIN: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// Returns a pattern with its flags.
 fn with_flags(pattern: &Pattern) -> String {

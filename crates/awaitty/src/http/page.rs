@@ -305,11 +305,19 @@ async fn input(
                 }
                 let typed = params.encode(driver.session().screen());
                 let is_hidden = driver.reads_secret();
-                driver.send_as_person(typed.as_bytes(), &typed)?;
+                let acts = export::page_input(&params.data, &params.paste);
+                export::trace::start_input(&sessions, &at, driver, acts.clone(), is_hidden);
+                driver.send_as_person(typed.as_bytes(), &typed).map_err(|error| {
+                    let error = ToolError::from(error);
+                    export::trace::fail_input(&sessions, &at, &error);
+                    error
+                })?;
                 if is_hidden && typed.contains('\r') {
                     at.people.note_typed();
                 }
-                export::note_page_input(&sessions, &at, &params.data, &params.paste, is_hidden);
+                for act in acts {
+                    export::add_input(&sessions, &at, act, is_hidden);
+                }
                 Ok(json!({}))
             });
             sent.await.ok_or_else(ToolError::gone)?
@@ -345,7 +353,7 @@ async fn resize(
             }
             let ResizeParams { cols, rows } = request.params;
             export::before_input(sessions, &entry).await;
-            tools::resize_session::resize(&entry, cols, rows).await?;
+            tools::resize_session::resize(sessions, &entry, cols, rows).await?;
             sessions.logs.add(&entry.id, Act::Resized { cols, rows });
             Ok(json!({}))
         },

@@ -62,9 +62,9 @@ impl Format {
             ("txt" | "html", Some(_)) => {
                 Err("version: it applies to asciicast only: omit it".to_owned())
             }
-            (other, _) => {
-                Err(format!("format: {other:?} is not one of \"asciicast\", \"txt\" and \"html\""))
-            }
+            (other, _) => Err(format!(
+                "format: {other:?} is not one of \"asciicast\", \"txt\", \"html\" and \"trace\""
+            )),
         }
     }
 
@@ -76,6 +76,13 @@ impl Format {
             Format::Html => "html",
         }
     }
+}
+
+/// Returns whether a name, or else the end of a path, stands for the trace of a session.
+pub(crate) fn is_trace(name: Option<&str>, path: Option<&Path>) -> bool {
+    let has_ending =
+        || path.and_then(Path::to_str).is_some_and(|path| path.ends_with(".trace.html"));
+    name.map_or_else(has_ending, |name| name == "trace")
 }
 
 /// Scrollback lines kept until they are written as text: more than [`LINES_HELD`] plus the lines that [`FEED_BYTES`]
@@ -244,6 +251,9 @@ mod tests {
         assert_eq!(by(None, None, Some("a.html")), Ok(Format::Html));
         assert_eq!(by(None, None, Some("a.cast")), Ok(Format::Asciicast(Version::Three)));
         assert_eq!(by(Some("asciicast"), Some(2), None), Ok(Format::Asciicast(Version::Two)));
+        let is_trace = |name, path: &str| is_trace(name, Some(Path::new(path)));
+        assert!(is_trace(None, "a.trace.html") && is_trace(Some("trace"), "a.html"));
+        assert!(!is_trace(None, "a.html") && !is_trace(Some("html"), "a.trace.html"));
         assert!(by(Some("gif"), None, None).unwrap_err().contains("\"gif\""));
         assert!(by(Some("txt"), Some(2), None).unwrap_err().contains("version"));
         assert!(by(None, Some(1), None).unwrap_err().contains("neither"));

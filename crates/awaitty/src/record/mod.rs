@@ -5,4 +5,5 @@ mod html;
 
 pub use awaitty_terminal::record::*;
 pub use awaitty_test::cast::Version;
+pub(crate) use export::is_trace;
 pub use export::{Exported, Format, export};

@@ -46,6 +46,12 @@ struct Output {
     closed: bool,
     #[serde(flatten)]
     exit: ExitOutput,
+    /// The path of the trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
+    /// The reason why the trace was not written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_note: Option<String>,
     /// Processes that still run: they may belong to another session, or belong to another user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     survivors: Vec<SurvivorOutput>,
@@ -110,6 +116,7 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
         Some(_) if !params.kill => Ending::Detach,
         _ => Ending::Kill(signal, grace),
     };
+    let trace = context.sessions.traces.get(&entry.id);
     let is_running = entry.handle.call(exit_of).await == Some(None);
     if is_running {
         context.sessions.logs.add(&entry.id, Act::Closed);
@@ -117,12 +124,27 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let survivors = context.sessions.close(&entry, ending, params.keep).await;
     if !params.keep {
         context.sessions.logs.remove(&entry.id);
+        context.sessions.traces.remove(&entry.id);
     }
+    let page = match trace {
+        Some(trace) => Some(trace.write().await),
+        None => None,
+    };
     let exit = entry.handle.call(exit_of).await.flatten();
     let exit = ExitOutput::from(exit);
     let mut text = format!("[{}] closed{}", entry.label(), exit.words());
     let survivors = SurvivorOutput::all(survivors);
     SurvivorOutput::describe(&survivors, &mut text);
-    let output = Output { session_id: entry.id.clone(), closed: !params.keep, exit, survivors };
+    let (trace, trace_note) = match page {
+        Some(Ok(page)) => (Some(page.display().to_string()), None),
+        Some(Err(error)) => (None, Some(error.message)),
+        None => (None, None),
+    };
+    for (name, value) in [("trace", &trace), ("no trace", &trace_note)] {
+        text += &value.as_ref().map_or_else(String::new, |value| format!("\n{name}: {value}"));
+    }
+    let closed = !params.keep;
+    let session_id = entry.id.clone();
+    let output = Output { session_id, closed, exit, trace, trace_note, survivors };
     Ok((output, text))
 }

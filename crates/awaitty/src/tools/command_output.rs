@@ -13,11 +13,13 @@ use super::params::max_chars;
 use super::pending::Retry;
 use super::screen_output::{HOW_TO_READ, header};
 use super::state::StateOutput;
+use crate::export::words;
 use crate::sessions::Entry;
 use crate::{policy, text};
 use awaitty_terminal::ToolError;
 use awaitty_terminal::shell;
 use awaitty_terminal::terminal::Driver;
+use awaitty_test::trace::Verdict;
 
 /// The end of the wait for a command.
 pub(super) enum CommandEnd {
@@ -201,6 +203,20 @@ impl CommandSnapshot {
 }
 
 impl CommandOutput {
+    /// Returns the end of the command, or of the wait for it, for the trace of the session.
+    pub(super) fn verdict(&self) -> Verdict {
+        let after = words::time(Duration::from_millis(self.duration_ms));
+        let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
+        match (self.outcome, self.exit.exit_code) {
+            ("met", Some(status)) => Verdict::Passed(format!("exit status {status} after {after}")),
+            ("met", None) => Verdict::Passed(format!("ended after {after}")),
+            ("timeout" | "exited" | "closed" | "continuation_prompt", _) => {
+                Verdict::Failed(format!("{} after {after}{hint}", self.outcome))
+            }
+            (outcome, _) => Verdict::Passed(format!("{outcome} after {after}")),
+        }
+    }
+
     /// Returns the result of a wait for a command. `left` is the timeout of a retry.
     pub(super) fn new(
         entry: &Entry,

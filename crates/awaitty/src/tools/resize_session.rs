@@ -13,7 +13,7 @@ use super::wait_params::WaitParam;
 use super::writable::ensure_not_controlled;
 use super::{Context, Tool, ToolResult};
 use crate::export::{self, Act};
-use crate::sessions::Entry;
+use crate::sessions::{Entry, Sessions};
 use awaitty_terminal::ToolError;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -65,7 +65,7 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
     let before = entry.handle.call(|driver| driver.session().frame().seq()).await;
     let before = before.ok_or_else(ToolError::gone)?;
     export::before_input(&context.sessions, &entry).await;
-    let seq = resize(&entry, cols, rows).await?;
+    let seq = resize(&context.sessions, &entry, cols, rows).await?;
     context.sessions.logs.add(&entry.id, Act::Resized { cols, rows });
     let (wait, text) = match request {
         Some(mut request) => {
@@ -81,7 +81,12 @@ async fn run(context: Context, params: Params) -> ToolResult<Output> {
 }
 
 /// Changes a terminal's size. Returns the number of its frame.
-pub(crate) async fn resize(entry: &Entry, cols: usize, rows: usize) -> Result<u64, ToolError> {
+pub(crate) async fn resize(
+    sessions: &Sessions,
+    entry: &Entry,
+    cols: usize,
+    rows: usize,
+) -> Result<u64, ToolError> {
     let cols = within("cols", cols, 1, COLS_MAX)?;
     let rows = within("rows", rows, 1, ROWS_MAX)?;
     if let Some((server, pane)) = &entry.pane
@@ -94,6 +99,7 @@ pub(crate) async fn resize(entry: &Entry, cols: usize, rows: usize) -> Result<u6
             ),
         ));
     }
+    export::trace::start_resize(sessions, entry, cols, rows).await;
     let resized = entry.handle.call(move |driver| {
         driver.resize(cols, rows)?;
         Ok::<u64, std::io::Error>(driver.session().frame().seq().0)

@@ -105,7 +105,11 @@ pub(super) async fn deliver(
     let chars = output_limit.chars().max(policy::limits().result_chars);
     export::before_input(&context.sessions, entry).await;
     let request = CommandRequest { command, chars, bootstrap };
-    let id = request.deliver(entry).await?;
+    export::trace::start_command(&context.sessions, entry, &request.command).await;
+    let id = request.deliver(entry).await;
+    let taken = id.as_ref().map(|id| id.0);
+    export::trace::note_command(&context.sessions, entry, taken).await;
+    let id = id?;
     let ran = Ran { command: request.command, id: id.0, end: None };
     context.sessions.logs.add(&entry.id, Act::Ran(ran));
     Ok(id)

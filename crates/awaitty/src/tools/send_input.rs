@@ -238,17 +238,18 @@ pub(super) fn send(
     let (parts, echo) = encode(items, driver.session().screen())?;
     let is_hidden_line = is_hidden && parts.iter().any(|part| part.bytes.contains(&b'\r'));
     let acts: Vec<Act> = items.iter().map(|item| item.act(driver.session().screen())).collect();
-    let sent = driver.send_parts(parts, &echo);
-    // The length of a secret must not be in the result or in an error.
-    let bytes = match (sent, secret) {
-        (Err(SendError::LineTooLong { .. }), Some(_)) => {
-            return Err(ToolError::new(
-                "limit_reached",
-                "secret: together with `input` the line is too long for the terminal: send `input` in another call. Nothing was sent",
-            ));
-        }
-        (sent, secret) => sent? - secret.map_or(0, |secret| secret.value().len()),
-    };
+    export::trace::start_input(&context.sessions, entry, driver, acts.clone(), is_hidden);
+    let sent = driver.send_parts(parts, &echo).map_err(|error| match (error, secret) {
+        // The length of a secret must not be in the result or in an error.
+        (SendError::LineTooLong { .. }, Some(_)) => ToolError::new(
+            "limit_reached",
+            "secret: together with `input` the line is too long for the terminal: send `input` in another call. Nothing was sent",
+        ),
+        (error, _) => error.into(),
+    });
+    let bytes = sent.inspect_err(|error| {
+        export::trace::fail_input(&context.sessions, entry, error);
+    })? - secret.map_or(0, |secret| secret.value().len());
     for act in acts {
         export::add_input(&context.sessions, entry, act, is_hidden);
     }

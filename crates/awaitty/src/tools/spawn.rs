@@ -68,6 +68,9 @@ struct Params {
     /// Also record input, except secrets.
     #[serde(default)]
     record_input: bool,
+    /// Write a page with every step and screen when it is closed.
+    #[serde(default)]
+    trace: bool,
     /// Return when one of these holds.
     wait: Option<WaitParam>,
 }
@@ -92,6 +95,9 @@ struct Output {
     /// The session existed before the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     reused: Option<bool>,
+    /// The path of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<String>,
     #[serde(flatten)]
     wait: WaitOutput,
     /// Processes of the previous session that still run.
@@ -169,6 +175,15 @@ async fn restart(context: &Context, name: &str) -> Result<Spawned, ToolError> {
     context.sessions.restart(name).await
 }
 
+/// Returns whether the call restarts a traced session with its original parameters.
+async fn is_restart_of_traced(context: &Context, params: &Params) -> bool {
+    let Some(name) = params.name.as_deref().filter(|_| params.command.is_none()) else {
+        return false;
+    };
+    let old = context.sessions.find(Some(name)).await;
+    old.is_ok_and(|old| context.sessions.traces.get(&old.id).is_some())
+}
+
 /// Checks all parameters before anything is started.
 fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec, ToolError> {
     let argv = match params.args {
@@ -221,8 +236,8 @@ fn spec(command: String, params: Params, client: &Arc<str>) -> Result<SpawnSpec,
         ttl: ttl.transpose()?,
         shell_integration: params.shell_integration.unwrap_or(true),
         client: Arc::clone(client),
-        record: (params.record || params.record_input)
-            .then_some(Record { path: None, with_input: params.record_input }),
+        record: (params.record || params.record_input || params.trace)
+            .then_some(Record { path: None, with_input: params.record_input || params.trace }),
         place,
         disturbance: None,
     })
@@ -232,6 +247,7 @@ async fn run(context: Context, mut params: Params) -> ToolResult<Output> {
     let signals = &context.sessions.signals;
     let wait = params.wait.take().map(|wait| wait.to_request(signals)).transpose()?;
     let if_exists = if_exists(&params)?;
+    let is_traced = params.trace || is_restart_of_traced(&context, &params).await;
     let spawned = match (params.command.take(), if_exists, &params.name) {
         (Some(command), _, _) => {
             context.sessions.spawn(spec(command, params, &context.client)?, if_exists).await?
@@ -241,6 +257,10 @@ async fn run(context: Context, mut params: Params) -> ToolResult<Output> {
     };
     let Spawned { entry, is_reused, survivors } = spawned;
     export::forget_closed(&context.sessions);
+    if is_traced && !is_reused {
+        export::trace::start(&context.sessions, &entry).await;
+    }
+    let trace = context.sessions.traces.get(&entry.id).map(|trace| trace.page());
     let size = entry.handle.call(|driver| {
         let screen = driver.session().screen();
         (screen.cols(), screen.rows())
@@ -262,11 +282,13 @@ async fn run(context: Context, mut params: Params) -> ToolResult<Output> {
         cols,
         rows,
         reused: is_reused.then_some(true),
+        trace: trace.map(|page| page.display().to_string()),
         wait,
         survivors: SurvivorOutput::all(survivors),
     };
     let reused = if is_reused { " reused" } else { "" };
-    let mut text = format!("session_id={} pid={}{reused}\n{text}", entry.id, output.pid);
+    let trace = output.trace.as_ref().map_or_else(String::new, |page| format!(" trace={page}"));
+    let mut text = format!("session_id={} pid={}{reused}{trace}\n{text}", entry.id, output.pid);
     SurvivorOutput::describe(&output.survivors, &mut text);
     Ok((output, text))
 }

@@ -2,6 +2,7 @@
 //! wait, so it is consistent.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use awaitty_core::{Condition, Finding, Frame, Seq};
 
@@ -14,11 +15,13 @@ use super::wait_for_channel::{ChannelWait, wait_for};
 use super::wait_params::{self, WaitRequest};
 use super::{Context, ToolResult};
 use crate::access::Caller;
-use crate::export::{self, Act};
+use crate::export::trace::CallStep;
+use crate::export::{self, Act, words};
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::terminal::{Driver, Ends, RunningWait};
 use awaitty_terminal::{ToolError, WaitResult};
+use awaitty_test::trace::Verdict;
 
 /// Waits for the first condition of a request.
 pub(super) async fn start(
@@ -43,25 +46,60 @@ pub(super) async fn act<A: Send + 'static>(
     let (specs, timeout, count) = (request.specs(), request.timeout, request.len());
     let (mode_cell, handle) = (Arc::new(OnceLock::new()), entry.handle.clone());
     let at_end = (Arc::clone(entry), Arc::clone(&mode_cell));
+    let trace = Some(&context.caller).filter(|caller| **caller == Caller::User);
+    let trace = trace.and_then(|_| context.sessions.traces.get(&entry.id));
+    let words = trace.as_ref().and_then(|_| request.words());
+    let step = Arc::new(OnceLock::new());
+    let at_start = Arc::clone(&step);
+    let step_at_end = Arc::clone(&step);
     let start = move |driver: &mut Driver| {
         check_wait_limit(driver, specs.len())?;
         specs.iter().try_for_each(|spec| driver.session().check_wait(spec))?;
         let seq = driver.session().frame().seq();
         let (acted, mode) = act(driver)?;
+        if let (Some(trace), Some(words)) = (&trace, words)
+            && let Some(started) = trace.start_wait(driver, words)
+        {
+            let _ = at_start.set(started);
+        }
         let _ = mode_cell.set(mode);
         let _ = sender.send((acted, seq, mode));
         Ok::<_, ToolError>(driver.start_waits(specs, timeout)?)
     };
-    let collect = move |driver: &Driver, ends: Ends| {
+    let collect = move |driver: &mut Driver, ends: Ends| {
         let (entry, mode_cell) = at_end;
-        report(driver, &entry, ends, count, *mode_cell.get().unwrap_or(&ScreenMode::Full))
+        let mode = *mode_cell.get().unwrap_or(&ScreenMode::Full);
+        let result = report(driver, &entry, ends, count, mode);
+        if let Some(step) = step_at_end.get() {
+            step.end(driver, verdict(&result.0));
+        }
+        result
     };
     let running = handle.start_waits(start, collect).await.ok_or_else(ToolError::gone)??;
+    let step = CallStep(step.get().cloned());
     let (acted, seq, mode) = receiver.await.map_err(|_| ToolError::gone())?;
     let call = WaitCall { request, seq, mode };
     let result = wait(context, entry, running, &call).await?;
+    step.end(verdict(&result.0)).await;
     note(context, entry, request, &result.0).await;
     Ok((acted, result))
+}
+
+/// Returns the end of a wait for the trace of the session.
+pub(super) fn verdict(output: &WaitOutput) -> Verdict {
+    let outcome = output.outcome.unwrap_or_default();
+    let after = words::time(Duration::from_millis(output.elapsed_ms.unwrap_or_default()));
+    match (outcome, output.met_by) {
+        ("met", None) => Verdict::Passed(format!("met after {after}")),
+        ("met", Some(condition)) => Verdict::Passed(format!("met by {condition} after {after}")),
+        ("pending", _) => {
+            Verdict::Passed(format!("not met after {after}, when the call had to return"))
+        }
+        (outcome, _) => {
+            let why = output.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            Verdict::Failed(format!("{outcome} after {after}{why}"))
+        }
+    }
 }
 
 /// Adds a wait of a user that was met to the log of the session.

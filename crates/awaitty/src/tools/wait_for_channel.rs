@@ -14,9 +14,10 @@ use super::outcome::{WaitOutput, summary};
 use super::params::timeout;
 use super::pending::Retry;
 use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
+use super::wait_call::verdict;
 use super::{Context, Tool, ToolResult};
 use crate::access::Caller;
-use crate::export::Act;
+use crate::export::{Act, trace, words};
 use crate::operator::Policy;
 use crate::policy;
 use crate::sessions::Entry;
@@ -148,7 +149,15 @@ async fn run(context: Context, params: Params) -> ToolResult<WaitOutput> {
     };
     let since = params.since.unwrap_or_else(|| context.sessions.signals.given(&channel.name));
     let wait = ChannelWait { channel, since, timeout };
+    let step = match &entry {
+        Some(entry) if context.caller == Caller::User => {
+            let words = words::wait([], Some(&wait.channel.given()), Since::Now, timeout);
+            trace::start_wait(&context.sessions, entry, words).await
+        }
+        _ => trace::CallStep::default(),
+    };
     let output = wait_for(&context, entry.as_ref(), &wait).await?;
+    step.end(verdict(&output)).await;
     if let (Some(entry), Some("met"), Caller::User) = (&entry, output.outcome, context.caller) {
         context.sessions.logs.add(&entry.id, Act::Signalled(wait.channel.name.clone()));
     }

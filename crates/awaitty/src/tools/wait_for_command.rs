@@ -14,6 +14,7 @@ use super::spec::{self, CommandSpec, Effect, ToolSpec, Waits};
 use super::wait_call::check_wait_limit;
 use super::{Context, Tool, ToolResult};
 use crate::export;
+use crate::export::trace::CallStep;
 use crate::policy;
 use crate::sessions::Entry;
 use awaitty_terminal::ToolError;
@@ -101,12 +102,15 @@ pub(super) async fn wait(
     output_limit: OutputLimit,
     stops_at_prompts: bool,
 ) -> ToolResult<CommandOutput> {
+    let step = export::trace::wait_for_command(&context.sessions, entry, id.0, timeout).await;
+    let step = CallStep(step);
     let end = wait_for_end(context, entry, id, timeout, stops_at_prompts).await?;
     let view = entry.handle.call(move |driver| CommandSnapshot::of(driver, id));
     let view = view.await.ok_or_else(ToolError::gone)?;
     let view = view.ok_or(WaitError::NoSuchCommand(id))?;
     let left = timeout.saturating_sub(context.call_limit.unwrap_or_default());
     let result = CommandOutput::new(entry, &view, &end, output_limit, left);
+    step.end(result.verdict()).await;
     if result.outcome == "met" {
         export::ended_command(&context.sessions, entry, Some(id.0), result.exit.exit_code);
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::params::{SinceParam, StylesParam, duration, ignored, pattern, since, styles, timeout};
 use super::wait_for_channel::{ChannelName, ChannelWait};
+use crate::export::words;
 use crate::policy;
 use awaitty_terminal::ToolError;
 use awaitty_terminal::channels::Signals;
@@ -186,6 +187,12 @@ impl WaitRequest {
             deadline: None,
         };
         self.conditions.iter().map(spec).collect()
+    }
+
+    /// Returns its name and what it looks for, for the trace of the session; `None` for a wait of a viewer.
+    pub(super) fn words(&self) -> Option<(String, String)> {
+        let channel = self.channel.as_ref().map(|channel| channel.channel.given());
+        words::wait(&self.conditions, channel.as_deref(), self.since, self.timeout)
     }
 
     /// Returns the number of conditions that the caller gave.

@@ -17,3 +17,4 @@ mod people;
 mod recordings;
 mod tapes;
 mod texts;
+mod traces;

@@ -7,14 +7,17 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
 
-/// A recording in the directory.
+/// The end of the name of a trace, the page that shows a recording.
+const TRACE_ENDING: &str = ".trace.html";
+
+/// A recording or a trace in the directory.
 struct Recording {
     path: PathBuf,
     modified: SystemTime,
     bytes: u64,
 }
 
-/// Removes recordings last written more than `days` before `now`, then the oldest until the total is at most
+/// Removes recordings and traces last written more than `days` before `now`, then the oldest until the total is at most
 /// `bytes_max`. Keeps recordings that are being written, and files that are not named like a recording.
 pub(super) fn remove_old(directory: &Path, now: SystemTime, days: u64, bytes_max: u64) {
     let mut found: Vec<Recording> =
@@ -39,7 +42,8 @@ fn recording(entry: fs::DirEntry) -> Option<Recording> {
     let name = path.file_name()?.to_str()?;
     let has_timestamp = name.split('-').next().is_some_and(|first| first.parse::<u64>().is_ok());
     let data = entry.metadata().ok()?;
-    let is_recording = has_timestamp && name.ends_with(".cast") && data.is_file();
+    let has_ending = [".cast", TRACE_ENDING].iter().any(|ending| name.ends_with(ending));
+    let is_recording = has_timestamp && has_ending && data.is_file();
     let modified = data.modified().ok()?;
     is_recording.then(|| Recording { path, modified, bytes: data.size() })
 }
@@ -83,14 +87,17 @@ mod tests {
         add(&directory, "1-2-past.cast", now - 30 * DAY - second, 1);
         add(&directory, "notes.cast", now - 300 * DAY, 1);
         add(&directory, "1-2-sh.txt", now - 300 * DAY, 1);
+        add(&directory, "1-2-edge.trace.html", now - 30 * DAY, 1);
+        add(&directory, "1-2-past.trace.html", now - 30 * DAY - second, 1);
         let written = add(&directory, "1-2-written.cast", now - 300 * DAY, 1);
         rustix::fs::flock(&written, FlockOperation::LockExclusive).unwrap();
         remove_old(directory.path(), now, 30, u64::MAX);
-        let kept = ["1-2-edge.cast", "1-2-sh.txt", "1-2-written.cast", "notes.cast"];
+        let edge = ["1-2-edge.cast", "1-2-edge.trace.html"];
+        let kept = [&edge[..], &["1-2-sh.txt", "1-2-written.cast", "notes.cast"]].concat();
         assert_eq!(names(&directory), kept);
         drop(written);
         remove_old(directory.path(), now, 30, u64::MAX);
-        assert_eq!(names(&directory), ["1-2-edge.cast", "1-2-sh.txt", "notes.cast"]);
+        assert_eq!(names(&directory), [&edge[..], &["1-2-sh.txt", "notes.cast"]].concat());
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct Ends {
 }
 
 /// The callback that answers a caller. It runs on the terminal's task when the waits end.
-pub(super) type AnswerFn = Box<dyn FnOnce(&Driver, Ends) + Send>;
+pub(super) type AnswerFn = Box<dyn FnOnce(&mut Driver, Ends) + Send>;
 
 /// A caller and its waits.
 struct Caller {

@@ -121,9 +121,10 @@ impl Driver {
         while !self.input.front().is_empty() {
             // A recording has only input that the terminal itself echoes: a line editor may be reading a password, and
             // its terminal modes do not show it.
-            let is_shown = self.recorder.is_some()
-                && self.input.is_front_typed()
-                && io.input_modes().echo_source == EchoSource::Terminal;
+            let modes =
+                (self.recorder.is_some() && self.input.is_front_typed()).then(|| io.input_modes());
+            let is_shown = modes.is_some_and(|modes| modes.echo_source == EchoSource::Terminal);
+            self.was_hidden |= modes.is_some_and(|modes| modes.is_secret());
             match io.write(self.input.front()) {
                 Ok(0) => break,
                 Ok(count) => {

@@ -153,7 +153,7 @@ impl Handle {
     pub async fn start_waits<T: Send + 'static, E: Send + 'static>(
         &self,
         start: impl FnOnce(&mut Driver) -> Result<Vec<WaitId>, E> + Send + 'static,
-        collect: impl FnOnce(&Driver, Ends) -> T + Send + 'static,
+        collect: impl FnOnce(&mut Driver, Ends) -> T + Send + 'static,
     ) -> Option<Result<Option<RunningWait<T>>, E>> {
         let (end, ended) = oneshot::channel();
         let id = Arc::new(OnceLock::new());
@@ -163,7 +163,7 @@ impl Handle {
             .call(move |driver| {
                 let waits = start(driver)?;
                 let Some(&first) = waits.first() else { return Ok(false) };
-                let answer = move |driver: &Driver, ends| {
+                let answer = move |driver: &mut Driver, ends| {
                     // Collecting may probe the program, so it is skipped if the caller was dropped.
                     if !end.is_closed() {
                         let _ = end.send(collect(driver, ends));
@@ -251,6 +251,8 @@ pub struct Driver {
     /// The next probe of the foreground job, while a wait depends on it.
     probe_schedule: Option<commands::ProbeSchedule>,
     recorder: Option<Recorder>,
+    /// Input was written while echo was off, since the last [`take_hidden`](Driver::take_hidden).
+    was_hidden: bool,
     marked: record::MarkedCommands,
     keyboard: control::Keyboard,
     /// The state that viewers subscribe to.
@@ -336,6 +338,7 @@ impl Driver {
             delivered: BTreeMap::new(),
             probe_schedule: None,
             recorder: None,
+            was_hidden: false,
             marked: record::MarkedCommands::default(),
             keyboard: control::Keyboard::default(),
             view: watch::Sender::new(ViewState::default()),

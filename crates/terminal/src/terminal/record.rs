@@ -65,6 +65,12 @@ impl Driver {
         self.record(|recorder, now| recorder.mark(now, label));
     }
 
+    /// Returns whether input was written while echo was off since the last call, if the terminal is recorded. Input
+    /// that is queued behind Enter may be: its first line can lead to a password prompt.
+    pub fn take_hidden(&mut self) -> bool {
+        std::mem::take(&mut self.was_hidden)
+    }
+
     /// Returns the status of the recording, if there is one.
     pub fn recording(&self) -> Option<RecordingStatus> {
         self.recorder.as_ref().map(Recorder::status)

@@ -64,8 +64,15 @@ impl fmt::Debug for Trace {
 /// # Errors
 /// If the recording cannot be read or the page cannot be written. The message contains the path.
 pub fn write(path: &Path, trace: &Trace) -> io::Result<()> {
-    let page = page_within(trace, PAGE_MAX)?;
-    std::fs::write(path, page).map_err(|error| named(path, &error))
+    std::fs::write(path, render(trace)?).map_err(|error| named(path, &error))
+}
+
+/// Returns the page of a trace.
+///
+/// # Errors
+/// If the recording cannot be read. The message contains its path.
+pub fn render(trace: &Trace) -> io::Result<String> {
+    page_within(trace, PAGE_MAX)
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
