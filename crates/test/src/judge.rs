@@ -196,7 +196,8 @@ impl Judged {
                 let pattern = pattern(regex)?;
                 Judged {
                     request: JudgedRequest::frame(move |frame| {
-                        pattern.is_match(&cursor_row(frame))
+                        let row = cursor_row(frame);
+                        pattern.is_match(&row) || pattern.is_match(row.trim_end())
                     }),
                     note: Box::new(|result| {
                         format!(
@@ -279,9 +280,12 @@ impl Judged {
     }
 }
 
+/// Returns the text of the row of the cursor, with its blanks at least up to the cursor: a prompt often ends with one.
 fn cursor_row(frame: &Frame) -> String {
-    let row = frame.rows().get(frame.cursor().row);
-    row.map_or_else(String::new, |row| row.text().to_owned())
+    let cursor = frame.cursor();
+    let Some(row) = frame.rows().get(cursor.row) else { return String::new() };
+    let blanks = row.written().max(cursor.col).saturating_sub(row.width());
+    row.text().to_owned() + &" ".repeat(blanks)
 }
 
 fn is_selected(pattern: &Pattern, frame: &Frame) -> bool {

@@ -47,6 +47,7 @@ fn main() -> io::Result<ExitCode> {
 }
 
 /// Runs the program until the user ends it. Returns the exit status.
+#[expect(clippy::disallowed_methods, reason = "the screen shows the time of day")]
 fn run(mut terminal: ratatui::DefaultTerminal, mut app: App) -> io::Result<u8> {
     let (sender, messages) = mpsc::channel();
     read_events(sender.clone());
@@ -92,6 +93,7 @@ fn read_events(sender: Sender<Message>) {
 }
 
 /// Starts a thread that gets tasks from the server.
+#[expect(clippy::disallowed_methods, reason = "the time of an answer of the server")]
 fn load(sender: Sender<Message>) {
     thread::spawn(move || {
         thread::sleep(SERVER_TIME);

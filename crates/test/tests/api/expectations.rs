@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use awaitty_test::{
-    Failure, Style, WaitRequest, color, cursor, exit, gone, ready, selected, settled, styled, text,
-    title,
+    Failure, Style, WaitRequest, color, cursor, cursor_row, exit, gone, ready, selected, settled,
+    styled, text, title,
 };
 
 use crate::{menu, menu_builder, script};
@@ -116,6 +116,16 @@ fn the_cursor_is_expected() {
     let failure = t.expect(cursor(5, 8).within(SHORT)).unwrap_err();
     assert!(failure.to_string().contains("the cursor is at row 5, column 9"), "{failure}");
     t.expect_gone(cursor(5, 8)).unwrap();
+}
+
+#[test]
+fn the_row_of_the_cursor_has_the_blank_of_a_prompt() {
+    let t = script("printf 'first\\nYour name: '; read name; cat");
+    t.expect(cursor_row("^Your name: $")).unwrap().expect(cursor_row("name:$")).unwrap();
+    let failure = t.expect(cursor_row("name:  $").within(SHORT)).unwrap_err();
+    let note = "the row of the cursor is \"Your name: \"";
+    assert!(failure.to_string().contains(note), "{failure}");
+    t.expect_gone(cursor_row("first")).unwrap();
 }
 
 #[test]
