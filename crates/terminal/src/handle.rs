@@ -204,7 +204,7 @@ impl Terminal {
     /// If the terminal was closed.
     pub async fn mark(&self, label: &str) -> Result<(), ToolError> {
         let label = label.to_owned();
-        let marked = self.entry.handle.call(move |driver| driver.mark_recording(&label));
+        let marked = self.entry.handle.post(move |driver| driver.mark_recording(&label));
         marked.await.ok_or_else(ToolError::gone)
     }
 

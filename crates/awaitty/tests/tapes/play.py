@@ -8,7 +8,6 @@ frames, the text must end as expected, and no other file may be written, neither
 
 import argparse
 import concurrent.futures
-import os
 import re
 import shutil
 import subprocess
@@ -33,7 +32,6 @@ LEFT_OUT = [
     (r"gum/|welcome", "needs gum, which is not in Debian"),
     (r"jqp/", "needs jqp, which is not in Debian, and the network"),
     (r"meta|publish/publish", "needs VHS"),
-    (r"neofetch/", "needs neofetch, which Debian has removed"),
     (r"settings/set-shell-cmd", "needs the shell of Windows"),
     (r"settings/set-shell-(nu|osh|pwsh)", "needs a shell that is not in Debian"),
     (r"slides/", "needs slides, which is not in Debian"),
@@ -49,7 +47,8 @@ EXPECTED = {
     "commands/comment": r"^>$",
     "commands/ctrl": r"reverse-i-search",
     "commands/enter": r"^>\n>\n>$",
-    "commands/hide": r"^> You will see this being typed\.$",
+    # What was typed while hidden is still on the screen.
+    "commands/hide": r"^> You won't see this being typed\.\^C\n> You will see this being typed\.$",
     "commands/show": r"^> echo \$HIDDEN\nwow\n>$",
     "commands/space": r"^>$",
     "commands/tab": r"^> cd \.",
@@ -59,6 +58,7 @@ EXPECTED = {
     "errors/require": None,
     "fixtures/all": r"",
     "screenshot": r"^Hello world\n> echo 'See your screenshot: examples/hello_world\.png'\n",
+    "settings/set-shell-xonsh": r"I\s+am\s+using\s+xonsh\.$",
     "settings/set-typing-speed": r"^> Bunny\^C\n> Human\^C\n> Tortoise\^C\n> Sloth\^C\n>$",
     "split/split": r"^> Window 1 +│> Window 2",
 }
@@ -68,8 +68,9 @@ QUICK = ["commands/arrow", "commands/hide", "commands/show", "env/env", "errors/
          "settings/set-margin", "settings/set-shell-fish", "settings/set-shell-zsh"]
 
 # Programs of tapes that Debian has, but that may not be installed.
-SHELLS = {"settings/set-shell-custom": "ksh", "settings/set-shell-xonsh": "xonsh", "fixtures/all": "fish",
-          "settings/set-shell-fish": "fish", "settings/set-shell-zsh": "zsh", "split/split": "tmux"}
+PROGRAMS = {"settings/set-shell-custom": "ksh", "settings/set-shell-xonsh": "xonsh", "fixtures/all": "fish",
+            "settings/set-shell-fish": "fish", "settings/set-shell-zsh": "zsh", "split/split": "tmux",
+            "neofetch/neofetch": "neofetch"}
 
 
 def left_out(name):
@@ -89,6 +90,14 @@ def files(directory):
 def last_text(tape):
     """Returns the last text that a tape types."""
     return re.findall(r"""^Type(?:@\S+)? (["'`])(.*?)\1""", tape, re.MULTILINE)[-1][1]
+
+
+def sleeps(tape):
+    """Returns the seconds that a tape sleeps, or 0 if it hides some of them or plays them faster."""
+    if re.search(r"^(Hide|Set PlaybackSpeed)", tape, re.MULTILINE):
+        return 0
+    times = re.findall(r"^Sleep ([\d.]+)(ms)?", tape, re.MULTILINE)
+    return sum(float(time) / (1000 if unit else 1) for time, unit in times)
 
 
 class Wrong(Exception):
@@ -132,6 +141,8 @@ def play(name, options, root):
     sizes = {key: int(value) for key, value in re.findall(r"^Set (Width|Height) (\d+)", text, re.MULTILINE)}
     width, height = map(int, size.split("x"))
     check(width == sizes.get("Width", width) and height == sizes.get("Height", height), f"it is {size}")
+    # A delay in a GIF is a whole number of hundredths.
+    check(float(seconds) > sleeps(text) - 0.1, f"it takes {seconds} s and sleeps {sleeps(text)} s")
     if not with_own:
         shown = (directory / "out.txt").read_text().rstrip()
         expected = EXPECTED[name] if name in EXPECTED else re.escape(last_text(text))
@@ -153,7 +164,7 @@ def main():
     played = [name for name in names if not left_out(name)]
     for pattern, _ in LEFT_OUT:
         check(any(re.match(pattern, name) for name in names), f"no tape matches {pattern!r}")
-    missing = [name for name in played if name in SHELLS and not shutil.which(SHELLS[name])]
+    missing = [name for name in played if name in PROGRAMS and not shutil.which(PROGRAMS[name])]
     chosen = [name for name in played if name not in missing and (not options.quick or name in QUICK)]
     root = options.keep or Path(tempfile.mkdtemp(prefix="awaitty-tapes-"))
     root.mkdir(exist_ok=True)
@@ -172,7 +183,7 @@ def main():
         failed.append(f"{options.tapes}: files were written beside the tapes")
         print("FAILED ", failed[-1])
     for name in missing:
-        print(f"NOT CHECKED: {name} needs {SHELLS[name]}: install it")
+        print(f"NOT CHECKED: {name} needs {PROGRAMS[name]}: install it")
     if not options.keep:
         shutil.rmtree(root)
     took = time.monotonic() - started

@@ -131,6 +131,11 @@ impl Handle {
         answered.await.ok()
     }
 
+    /// Runs a job before all later ones, without waiting for it. Returns `None` if the task has ended.
+    pub async fn post(&self, job: impl FnOnce(&mut Driver) + Send + 'static) -> Option<()> {
+        self.jobs.send(Box::new(job)).await.ok()
+    }
+
     /// Runs a job that starts a wait.
     pub async fn start_wait<E: Send + 'static>(
         &self,

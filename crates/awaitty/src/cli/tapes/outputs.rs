@@ -61,7 +61,7 @@ pub fn play(options: &PlayOptions) -> io::Result<i32> {
         }
     };
     let (look, warnings) = look::look(&tape);
-    warn(&options.tape, &tape, &warnings);
+    warn(options, &tape, &warnings);
     let directory = tempfile::tempdir()?;
     let recording = directory.path().join("whole.cast");
     let mut progress = Waiting::default();
@@ -131,9 +131,16 @@ fn is_supported(format: OutputFormat) -> bool {
     !matches!(format, OutputFormat::Mp4 | OutputFormat::Webm | OutputFormat::Frames)
 }
 
-fn warn(path: &Path, tape: &Tape, warnings: &[String]) {
+fn warn(options: &PlayOptions, tape: &Tape, warnings: &[String]) {
+    let path = &options.tape;
     for warning in &tape.warnings {
-        if matches!(warning.kind, WarningKind::Looks | WarningKind::Output | WarningKind::Place) {
+        let is_shown = match warning.kind {
+            WarningKind::Looks | WarningKind::Place => true,
+            // The outputs of the tape are not written if others are given.
+            WarningKind::Output => options.output.is_empty(),
+            _ => false,
+        };
+        if is_shown {
             crate::log(&format!(
                 "{}:{}: warning: {}",
                 path.display(),
