@@ -185,7 +185,8 @@ fn the_end_of_the_program_and_of_the_server_write_the_page() {
     while !Path::new(&ended).exists() {}
     let running = server.call("spawn", json!({"command": "cat", "trace": true}));
     let running = running["trace"].as_str().unwrap().to_owned();
-    server.call("send_input", json!({"session_id": running_id(&mut server), "input": "x\n"}));
+    let id = running_id(&mut server);
+    server.call("send_input", json!({"session_id": id, "input": "x\n"}));
     server.end();
     let names = Page::read(Path::new(&running));
     assert_eq!(names.names(), [("input", "type \"x\", press enter", true)]);

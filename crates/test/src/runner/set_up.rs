@@ -112,7 +112,8 @@ mod tests {
     use crate::tape;
 
     fn parsed(text: &str) -> Tape {
-        tape::parse(text, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
+        let text = format!("{text}\nEnter");
+        tape::parse(&text, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap()
     }
 
     #[test]

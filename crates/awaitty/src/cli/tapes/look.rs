@@ -133,7 +133,8 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> (Look, Vec<String>) {
-        let tape = tape::parse(text, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap();
+        let text = format!("{text}\nEnter");
+        let tape = tape::parse(&text, &|_| Err(std::io::ErrorKind::NotFound.into())).unwrap();
         look(&tape)
     }
 

@@ -312,7 +312,7 @@ mod tests {
     fn hidden_parts_take_no_time_and_their_output_is_shown_at_their_end() {
         let events = "[1, \"o\", \"a\"]\n[1, \"m\", \"tape hide\"]\n[5, \"o\", \"b\"]\n[5, \"i\", \"k\"]\n\
                       [1, \"m\", \"tape show\"]\n[1, \"o\", \"c\"]\n[1, \"m\", \"tape hide\"]\n[1, \"o\", \"d\"]\n";
-        let wanted = [(1.0, 'o', "a"), (2.0, 'o', "b"), (3.0, 'o', "c"), (3.0, 'o', "")];
+        let wanted = [(1.0, 'o', "a"), (2.0, 'o', "b"), (3.0, 'o', "c"), (4.0, 'o', "")];
         let wanted = wanted.map(|(at, kind, data)| (at, kind, data.to_owned()));
         assert_eq!(shown(events), wanted);
     }
