@@ -1,6 +1,9 @@
 //! The same 200 tests with termlens, by its documentation: `wait_until` for expectations, `assert_screen_snapshot!` for
 //! the golden, `wait_exit` for the exit. With TESTING_UNSETTLED=1 the golden does not wait until the screen has settled.
 
+#[path = "../../two_hundred.rs"]
+mod two_hundred;
+
 use termlens::{Key, Result};
 
 fn menu() -> Result<()> {
@@ -21,4 +24,4 @@ fn menu() -> Result<()> {
     Ok(())
 }
 
-include!("../../two_hundred.rs");
+two_hundred::tests!(menu);
