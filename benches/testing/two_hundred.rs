@@ -1,19 +1,25 @@
-// 200 tests of `menu`, named a_b with a from 0 to 19 and b from 0 to 9.
+//! 200 tests of one function from `a::one` to `t::ten`.
 
-macro_rules! ten {
-    ($($name:ident)*) => {
+/// Makes 200 tests that call a function and fail if it returns an error.
+macro_rules! tests {
+    ($function:ident) => {
+        crate::two_hundred::tests! { $function, a b c d e f g h i j k l m n o p q r s t }
+    };
+    ($function:ident, $($name:ident)*) => {
         $(mod $name {
-            ten!(@ zero one two three four five six seven eight nine);
+            crate::two_hundred::tests! {
+                @ $function, one two three four five six seven eight nine ten
+            }
         })*
     };
-    (@ $($name:ident)*) => {
+    (@ $function:ident, $($name:ident)*) => {
         $(#[test]
         fn $name() {
-            if let Err(error) = crate::menu() {
+            if let Err(error) = crate::$function() {
                 panic!("{error}");
             }
         })*
     };
 }
 
-ten!(a b c d e f g h i j k l m n o p q r s t);
+pub(crate) use tests;

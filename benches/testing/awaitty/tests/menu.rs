@@ -1,5 +1,8 @@
 //! 200 tests with awaitty-test: start, three expectations, golden, exit.
 
+#[path = "../../two_hundred.rs"]
+mod two_hundred;
+
 use awaitty_test::{Failure, assert_screen, exit, text};
 
 fn menu() -> Result<(), Failure> {
@@ -12,4 +15,4 @@ fn menu() -> Result<(), Failure> {
     t.close()
 }
 
-include!("../../two_hundred.rs");
+two_hundred::tests!(menu);

@@ -1,5 +1,9 @@
-//! The same 200 tests with termlens, by its documentation: `wait_until` for expectations, `assert_screen_snapshot!` for
-//! the golden, `wait_exit` for the exit. With TESTING_UNSETTLED=1 the golden does not wait until the screen has settled.
+//! The same 200 tests with termlens, by its documentation: `wait_until` for expectations, `wait_exit` for the exit, and
+//! for the golden what `assert_screen_snapshot!` does, with a name. With TESTING_UNSETTLED=1 the golden does not wait
+//! until the screen has settled.
+
+#[path = "../../two_hundred.rs"]
+mod two_hundred;
 
 use termlens::{Key, Result};
 
@@ -21,4 +25,4 @@ fn menu() -> Result<()> {
     Ok(())
 }
 
-include!("../../two_hundred.rs");
+two_hundred::tests!(menu);
