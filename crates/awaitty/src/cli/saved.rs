@@ -1,5 +1,5 @@
-//! Writes screenshots, recordings and tests to files of the caller, with the permissions and in the working directory of the
-//! caller instead of the server's.
+//! Writes screenshots, recordings, traces and tests to files of the caller, with the permissions and in the working
+//! directory of the caller instead of the server.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IsTerminal, Write};

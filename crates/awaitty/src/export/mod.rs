@@ -17,6 +17,7 @@ mod pytest;
 mod record;
 mod rust;
 mod script;
+mod steps;
 mod tape;
 pub(crate) mod trace;
 pub(crate) mod words;

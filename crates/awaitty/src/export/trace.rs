@@ -14,7 +14,8 @@ use awaitty_test::trace::{self, Kind, Step, Trace, Verdict};
 use tokio::time::Instant;
 
 use super::act::Act;
-use super::log::{ACTS_MAX, BYTES_MAX, PAUSE};
+use super::log::{BYTES_MAX, PAUSE};
+use super::steps::{OpenCommand, OpenInput, Steps, step};
 use super::words;
 use crate::secrets::Secrets;
 use crate::sessions::{Entry, Sessions};
@@ -48,99 +49,11 @@ impl fmt::Debug for SessionTrace {
     }
 }
 
-/// The steps of a trace.
-#[derive(Debug, Default)]
-struct Steps {
-    all: Vec<Step>,
-    /// Whether each step has ended.
-    ended: Vec<bool>,
-    /// The size of their texts in bytes.
-    bytes: usize,
-    /// The input that the next act ends.
-    input: Option<OpenInput>,
-    /// The command that runs.
-    command: Option<OpenCommand>,
-    /// Changes with each change of a step.
-    version: u64,
-}
-
-/// An input that has not ended.
-#[derive(Debug)]
-struct OpenInput {
-    number: usize,
-    acts: Vec<Act>,
-    last: Instant,
-}
-
-/// A command that has not ended.
-#[derive(Debug)]
-struct OpenCommand {
-    number: usize,
-    /// Its ID, once the shell has taken it.
-    id: Option<u64>,
-}
-
 /// A step that has started.
 #[derive(Clone, Debug)]
 pub(crate) struct StartedStep {
     trace: Arc<SessionTrace>,
     number: usize,
-}
-
-impl Steps {
-    /// Adds a step, and returns its number. A full list gets no more steps.
-    fn add(&mut self, step: Step) -> Option<usize> {
-        let bytes = step.name.len() + step.looked_for.as_ref().map_or(0, String::len);
-        if self.all.len() >= ACTS_MAX || self.bytes + bytes > BYTES_MAX {
-            return None;
-        }
-        self.bytes += bytes + size_of::<Step>();
-        self.version += 1;
-        self.all.push(step);
-        self.ended.push(false);
-        Some(self.all.len() - 1)
-    }
-
-    /// Ends a step, unless it has ended.
-    fn end(&mut self, driver: &mut Driver, number: usize, verdict: Option<Verdict>) {
-        if std::mem::replace(&mut self.ended[number], true) {
-            return;
-        }
-        self.version += 1;
-        driver.mark_recording(&format!("step {number} end"));
-        if let Some(verdict) = verdict {
-            self.set_verdict(number, verdict);
-        }
-    }
-
-    fn set_verdict(&mut self, number: usize, verdict: Verdict) {
-        let (Verdict::Passed(text) | Verdict::Failed(text)) = &verdict;
-        self.bytes += text.len();
-        self.all[number].verdict = verdict;
-        self.version += 1;
-    }
-
-    /// Hides the text of the last input if a part of it was written while echo was off, or if `is_hidden`.
-    fn hide_typed(&mut self, driver: &mut Driver, secrets: &Secrets, is_hidden: bool) {
-        if (driver.take_hidden() || is_hidden)
-            && let Some(input) = &mut self.input
-        {
-            let acts = std::mem::take(&mut input.acts).into_iter();
-            input.acts = acts.flat_map(|act| super::record::visible(act, true)).collect();
-            self.all[input.number].name = words::inputs(&input.acts, secrets);
-            self.version += 1;
-        }
-    }
-
-    /// Ends the last input: the next act starts.
-    fn end_input(&mut self, driver: &mut Driver, secrets: &Secrets) {
-        // What is not written yet may be written while echo is off.
-        let is_pending = driver.session().is_input_pending();
-        self.hide_typed(driver, secrets, is_pending);
-        if let Some(input) = self.input.take() {
-            self.end(driver, input.number, None);
-        }
-    }
 }
 
 impl SessionTrace {
@@ -485,15 +398,6 @@ pub(crate) async fn start_wait(
     };
     let start = move |driver: &mut Driver| trace.start_wait(driver, words);
     CallStep(entry.handle.call(start).await.flatten())
-}
-
-/// Returns a step whose result is not known yet.
-fn step(kind: Kind, name: String, looked_for: Option<String>) -> Step {
-    let verdict = match kind {
-        Kind::Wait => "it has not ended",
-        _ => "",
-    };
-    Step { kind, name, place: None, looked_for, verdict: Verdict::Passed(verdict.to_owned()) }
 }
 
 /// Replaces a file by a private one.

@@ -113,7 +113,7 @@ pub(super) fn brief(spec: &ToolSpec, listed: &Arc<JsonObject>) -> Arc<JsonObject
     let Some(fields) = short.get_mut("properties").and_then(Value::as_object_mut) else {
         return Arc::new(short);
     };
-    for rare in ["clear_env", "record", "shell_integration", "ttl_ms"] {
+    for rare in ["clear_env", "record", "shell_integration", "trace", "ttl_ms"] {
         fields.remove(rare);
     }
     for (name, field) in fields.iter_mut() {

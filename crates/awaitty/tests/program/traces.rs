@@ -184,17 +184,11 @@ fn the_end_of_the_program_and_of_the_server_write_the_page() {
     let ended = ended["trace"].as_str().unwrap().to_owned();
     while !Path::new(&ended).exists() {}
     let running = server.call("spawn", json!({"command": "cat", "trace": true}));
+    server.call("send_input", json!({"session_id": running["session_id"], "input": "x\n"}));
     let running = running["trace"].as_str().unwrap().to_owned();
-    server.call("send_input", json!({"session_id": running_id(&mut server), "input": "x\n"}));
     server.end();
     let names = Page::read(Path::new(&running));
     assert_eq!(names.names(), [("input", "type \"x\", press enter", true)]);
-}
-
-/// Returns the ID of the newest session.
-fn running_id(server: &mut Server) -> Value {
-    let listed = server.call("list_sessions", json!({}))["sessions"].clone();
-    listed.as_array().unwrap().last().unwrap()["session_id"].clone()
 }
 
 #[test]
