@@ -165,6 +165,23 @@ fn spawned_panes_survive_a_server_restart() {
 }
 
 #[test]
+fn a_session_in_tmux_has_a_trace() {
+    let home = Home::new("panes-trace");
+    let _tmux = Tmux::start(&home);
+    let mut server = server(&home);
+    let spawn = json!({"command": "sh", "args": ["-c", "echo up; exec cat"], "backend": "tmux",
+        "name": "a", "trace": true, "wait": {"text": "up"}});
+    let spawned = server.call("spawn", spawn);
+    let path = spawned["trace"].as_str().unwrap_or_else(|| panic!("{spawned}")).to_owned();
+    let typed = json!({"session_id": "a", "input": "hello\n", "wait": {"text": "hello\nhello"}});
+    assert_eq!(server.call("send_input", typed)["outcome"], "met");
+    // Its program runs on.
+    assert_eq!(server.call("close_session", json!({"session_id": "a"}))["trace"], json!(path));
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(page.contains(r#"type \"hello\", press enter"#), "{page}");
+}
+
+#[test]
 fn input_to_the_servers_own_pane_needs_force() {
     let home = Home::new("mine");
     let tmux = Tmux::start(&home);

@@ -317,7 +317,7 @@ async fn a_result_belongs_to_one_frame_while_output_arrives_at_every_await_point
             let (specs, timeout) = request.specs();
             let start =
                 move |driver: &mut Driver| driver.start_waits(specs, timeout).map_err(|_| ());
-            let collect = |driver: &Driver, ends: Ends| {
+            let collect = |driver: &mut Driver, ends: Ends| {
                 let session = driver.session();
                 let (newest, title) = (session.frame().seq(), session.screen().title().to_owned());
                 (newest, title, WaitResult::collect(driver, ends))
