@@ -66,8 +66,8 @@ pub fn title(regex: impl Into<String>) -> Expectation {
     new(What::Title(regex.into()))
 }
 
-/// Expects that the row of the cursor matches a regular expression, such as the prompt of a shell. The row is tried as it
-/// is, with the blank at the end of a prompt, and without blanks at its end.
+/// Expects that the row of the cursor matches a regular expression, such as the prompt of a shell. The row is tried as
+/// it is, with the blank at the end of a prompt, and without blanks at its end.
 pub fn cursor_row(regex: impl Into<String>) -> Expectation {
     new(What::CursorRow(regex.into()))
 }
