@@ -166,7 +166,8 @@ impl Terminal {
             Some(lines.iter().map(|line| mask(line)).collect())
         });
         let failure = Failure::new(Report {
-            call: mask(call),
+            // The report of a tape has its own words for its steps.
+            call: mask(steps.tape_command().unwrap_or(call)),
             place: Some(steps.place(location)),
             why: mask(&why),
             looked_for: looked_for.as_deref().map(mask),

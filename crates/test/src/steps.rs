@@ -46,6 +46,11 @@ impl Steps {
         self.tape_line = Some(line);
     }
 
+    /// Returns the command of the tape that runs, if a tape runs.
+    pub(crate) fn tape_command(&self) -> Option<&str> {
+        Some(&self.tape_line.as_ref()?.text)
+    }
+
     /// Returns the number of steps.
     pub(crate) fn len(&self) -> usize {
         self.steps.len()

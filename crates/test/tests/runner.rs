@@ -79,6 +79,7 @@ fn waits_of_vhs_accept_what_is_on_the_screen() {
         "Type 'echo one' Enter\nExpect /^one$/\nType 'true' Enter\nWait+Screen /one/\nWait\nWait+Line@5s />$/",
     );
     fail("Set WaitTimeout 200ms\nWait+Line /nothing/", 2, "the row of the cursor is");
+    fail("Wait@100ms /nothing/", 1, "Wait@100ms /nothing/ failed: timeout");
 }
 
 #[test]
@@ -111,7 +112,11 @@ fn the_environment_is_that_of_the_tape() {
 fn a_program_that_is_required_must_be_there() {
     pass("Require bash");
     fail("Require bash\nRequire no-such-program", 2, "\"no-such-program\" is not in PATH");
-    fail("Set Shell no-such-program\nEnter", 1, "\"no-such-program\" was not found");
+    fail(
+        "Set Columns 90\nSet Shell no-such-program\nEnter",
+        2,
+        "\"no-such-program\" was not found",
+    );
 }
 
 #[test]

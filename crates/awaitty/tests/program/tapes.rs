@@ -79,6 +79,10 @@ fn nothing_runs_if_a_tape_or_an_argument_is_wrong() {
     refused(&["test", "--repeat", "100001"], "100001 is not in 1..=100000");
     refused(&["test", "--jobs", "257"], "257 is not in 1..=256");
     refused(&["test", "--seed", "1"], "--slow");
+    let (status, output, errors) = tapes.run(&["test", "a.tape", "--junit", "/dev/null/x.xml"]);
+    assert_eq!((status, output.as_str()), (1, ""), "{errors}");
+    assert!(errors.contains("--junit /dev/null/x.xml: "), "{errors}");
+    assert!(!tapes.path("ran").exists());
     refused(&["play", "b.tape"], "b.tape:2:1");
     refused(&["play", "a.tape"], "the tape has no output");
     refused(&["play", "a.tape", "--output", "a.mp4"], ".gif");
@@ -114,12 +118,12 @@ fn goldens_are_updated_beside_the_tape() {
 #[test]
 fn results_are_json_junit_and_annotations() {
     let tapes = Tapes::new(&[("a.tape", PASSES), ("b.tape", FAILS), ("c.tape", "Sleep 10ms\n")]);
-    let (status, output, _) = tapes.run(&["test", "--json", "--junit", "report.xml"]);
+    let (status, output, _) = tapes.run(&["test", "--json", "--junit", "reports/tapes.xml"]);
     let result: Value = serde_json::from_str(&output).unwrap();
     assert_eq!((status, &result["passed"], &result["failed"]), (1, &2.into(), &1.into()));
     assert_eq!(result["tapes"][1]["failures"][0]["line"], 3);
     assert_eq!(result["tapes"][1]["failures"][0]["step"], "Expect@100ms /two/");
-    let report = std::fs::read_to_string(tapes.path("report.xml")).unwrap();
+    let report = std::fs::read_to_string(tapes.path("reports/tapes.xml")).unwrap();
     assert!(report.contains("tests=\"3\" failures=\"1\""), "{report}");
     let mut command = tapes.command(&["test"]);
     let output = command.env("GITHUB_ACTIONS", "true").output().unwrap();

@@ -36,13 +36,16 @@ impl<'r> Runner<'r> {
         run: &'r mut TapeRun,
     ) -> Result<(), TapeFailure> {
         check_required(tape)?;
-        let first = tape.flat().next();
+        // The program is that of `Set Shell`, or the default.
+        let is_shell =
+            |command: &&Command| matches!(command.action, Action::Set(Setting::Shell(_)));
+        let starts = tape.flat().filter(is_shell).last().or_else(|| tape.flat().next());
         let at_start = |report: String| TapeFailure {
-            source: String::new(),
+            source: starts.map_or_else(String::new, |command| command.source.clone()),
             report,
             trace: None,
             seed: options.seed,
-            position: first.map_or_else(start_of_tape, |command| command.position.clone()),
+            position: starts.map_or_else(start_of_tape, |command| command.position.clone()),
         };
         let builder = set_up::builder(path, tape, options).map_err(at_start)?;
         let terminal =

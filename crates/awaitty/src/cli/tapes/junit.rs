@@ -1,21 +1,32 @@
 //! Writes the results of a test run in the JUnit format, which CI systems show.
 
-use std::fmt::Write;
-use std::io;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
 use super::run::TapeResult;
 
-/// Writes a report.
+/// Creates the file of a report, and its directory.
 ///
 /// # Errors
-/// If the file cannot be written. The message contains its path.
-pub(super) fn write(path: &Path, results: &[TapeResult<'_>]) -> io::Result<()> {
-    std::fs::write(path, report(results)).map_err(|error| {
+/// If it cannot be created. The message contains its path.
+pub(super) fn create(path: &Path) -> io::Result<File> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let created = directory.map_or(Ok(()), std::fs::create_dir_all);
+    created.and_then(|()| File::create(path)).map_err(|error| {
         let message = format!("--junit {}: {error}: give the path of a file", path.display());
         io::Error::new(error.kind(), message)
     })
+}
+
+/// Writes a report.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(super) fn write(file: &mut File, results: &[TapeResult<'_>]) -> io::Result<()> {
+    file.write_all(report(results).as_bytes())
 }
 
 fn report(results: &[TapeResult<'_>]) -> String {

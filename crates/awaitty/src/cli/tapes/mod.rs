@@ -85,14 +85,16 @@ pub fn test(options: &TestOptions) -> io::Result<i32> {
             return Ok(exit::USAGE);
         }
     };
+    // A report that cannot be written is an error before anything runs.
+    let mut junit = options.junit.as_deref().map(junit::create).transpose()?;
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
     let jobs = options.jobs.map_or(processors, usize::from).min(JOBS_MAX.into());
     let mut reporter = report::Reporter::new(&tapes, options);
     reporter.start()?;
     let results = run::run_all(&tapes, options, jobs, |event| reporter.handle(&event))?;
     reporter.finish(&results)?;
-    if let Some(path) = &options.junit {
-        junit::write(path, &results)?;
+    if let Some(file) = &mut junit {
+        junit::write(file, &results)?;
     }
     let is_passed = results.iter().all(run::TapeResult::is_passed);
     Ok(if is_passed { exit::MET } else { exit::ERROR })
