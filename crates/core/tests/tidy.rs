@@ -47,6 +47,16 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 #[test]
+fn cargo_run_starts_awaitty() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap_or_default();
+    let members = manifest.lines().find(|line| line.starts_with("default-members"));
+    let members = members.expect("the workspace has default members").split('"');
+    let has_program = |member: &&str| root().join(member).join("src/main.rs").is_file();
+    let programs: Vec<&str> = members.skip(1).step_by(2).filter(has_program).collect();
+    assert_eq!(programs, ["crates/awaitty"]);
+}
+
+#[test]
 fn every_file_has_a_header_comment() {
     for (path, text) in sources() {
         assert!(text.starts_with("//! "), "{}", path.display());
