@@ -129,7 +129,7 @@ fn a_golden_is_written_on_request_and_compared() {
     let one = menu("Screen 'list'");
     let written = place.run_with(&one, |options| options.mode = Mode::Test { update: true });
     assert!(written.failure.is_none());
-    assert_eq!(written.written, [golden.clone()]);
+    assert_eq!(written.written, std::slice::from_ref(&golden));
     assert!(std::fs::read_to_string(&golden).unwrap().contains("Main menu"));
     let failure = place.run_with(&tape, |_| {}).failure.unwrap();
     assert_eq!(failure.position.line, 4, "the first comparison passes: {}", failure.report);
